@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one main of the four programs: parses flags and --config, prints help and versions, runs the chosen command, and
+// turns exceptions into the documented exit codes. Common to all commands: --help, --version, --log-level, --config,
+// --print-config, and --json where `has_json`.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "libcore/app/options.h"
+
+namespace convoy::app {
+
+// What a command knows about its invocation.
+struct Session {
+  std::string program;               // "convoy-train"
+  std::string command;               // "run"
+  std::vector<std::string> arguments;  // the command line, for records
+  bool json = false;                 // --json: stdout is one JSON document
+  std::string resolved_config;       // what --print-config prints: valid TOML
+};
+
+struct Command {
+  std::string name;      // "encode"
+  std::string purpose;   // one line
+  std::string details;   // paragraphs for --help; may be empty
+  std::vector<std::string> examples;  // lines that really run
+  std::vector<Option> options;
+  bool has_json = false;
+  std::function<int(const Session&)> run;  // returns the exit code, or throws
+};
+
+struct Program {
+  std::string name;     // "convoy-train"
+  std::string purpose;  // one line
+  std::vector<std::string> examples;
+  std::string config_table;  // its table in a configuration file: "train"
+  std::vector<Command> commands;
+  std::vector<std::pair<std::string, std::string>> libraries;  // name and version, for --version
+};
+
+// Runs `program` on the command line; returns the process's exit code. Never throws.
+int run(const Program& program, int argc, const char* const* argv);
+
+}  // namespace convoy::app

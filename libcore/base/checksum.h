@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checksums and digests of bytes. All are little-endian and independent of the processor.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace convoy {
+
+// CRC-32C (Castagnoli, RFC 3720), the processor's instruction where there is one.
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t seed = 0);
+
+// XXH3, 64 and 128 bits; hexadecimal of the canonical (big-endian) form for the latter.
+std::uint64_t xxh3_64(std::string_view bytes);
+std::string xxh3_128_hex(std::string_view bytes);
+
+// Streaming XXH3-128.
+class Xxh3Stream {
+ public:
+  Xxh3Stream();
+  ~Xxh3Stream();
+  Xxh3Stream(Xxh3Stream&&) noexcept;
+  void update(std::span<const std::byte> bytes);
+  std::string hex() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// SHA-256 (FIPS 180-4) in hexadecimal.
+std::string sha256_hex(std::string_view bytes);
+
+}  // namespace convoy

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A SentencePiece model: text to ids and back. Thread-safe once loaded.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libcore/base/file.h"
+
+namespace convoy::data {
+
+class Tokenizer {
+ public:
+  // A missing file is a ConfigError, one that is no model a DataError.
+  explicit Tokenizer(const Path& model);
+  ~Tokenizer();
+  Tokenizer(Tokenizer&&) noexcept;
+
+  std::int64_t vocabulary() const;
+  std::int32_t eos_id() const;      // -1: none
+  std::int32_t bos_id() const;      // -1: none
+  const std::string& sha256() const;  // of the model's bytes: its identity
+  // Why encode followed by decode may not give the text back (a clause for a message), or empty if a probe came back whole.
+  const std::string& lossy_reason() const;
+
+  // Appends the ids of `text` (any bytes) to `ids`, exactly those of the SentencePiece library, without BOS and EOS.
+  void encode(std::string_view text, std::vector<std::int32_t>& ids) const;
+  std::string decode(const std::vector<std::int32_t>& ids) const;
+  std::string piece(std::int32_t id) const;
+
+ private:
+  struct Content;
+  std::unique_ptr<Content> content_;
+};
+
+}  // namespace convoy::data

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where ops are enqueued. The host stream is immediate: an op has finished when its call returns. A stream carries the op
+// table of the backend that executes on it, the team of threads, and scratch memory that ops borrow during one call.
+// One thread at a time may use a stream.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "libcore/device/arena.h"
+#include "libcore/device/device.h"
+#include "libcore/device/thread_pool.h"
+
+namespace convoy::ops {
+struct Backend;
+}
+
+namespace convoy::device {
+
+class Stream {
+ public:
+  // A host stream with a team of `threads`. `backend` is a table with static lifetime (ops::cpu_backend()).
+  Stream(const ops::Backend& backend, int threads);
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  Device device() const { return {}; }
+  const ops::Backend& backend() const { return backend_; }
+  ThreadPool& pool() { return pool_; }
+  int threads() const { return pool_.size(); }
+
+  // At least `bytes` of scratch for `thread`, 64-byte aligned, valid until that thread asks again or the op returns. Grows
+  // until seal_scratch(); growing after it is an InternalError, because nothing may allocate inside a step.
+  std::byte* scratch(int thread, std::size_t bytes);
+  void seal_scratch() { sealed_ = true; }
+  std::size_t scratch_bytes() const;
+
+  void synchronize() {}
+
+ private:
+  const ops::Backend& backend_;
+  ThreadPool pool_;
+  std::vector<Buffer> scratch_;  // one a thread
+  bool sealed_ = false;
+};
+
+}  // namespace convoy::device

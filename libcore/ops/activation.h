@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Activations of the feed-forward layer. GELU is the tanh form (Hendrycks and Gimpel, 2016; "gelu_new").
+#pragma once
+
+#include "libcore/ops/linear.h"
+
+namespace convoy::ops {
+
+// dx = dy * gelu'(x). dx may be dy.
+struct GeluBackward {
+  View x;          // [N, F] the preactivation
+  View dy;         // [N, F]
+  MutableView dx;  // [N, F] overwritten
+};
+void gelu_backward(Stream& stream, const GeluBackward& args);
+
+// y = silu(gate) * up (Shazeer, 2020); gate and up are the halves of a row.
+struct SwigluForward {
+  View gate_up;   // [N, 2F]
+  MutableView y;  // [N, F]
+};
+void swiglu_forward(Stream& stream, const SwigluForward& args);
+
+struct SwigluBackward {
+  View gate_up;          // [N, 2F]
+  View dy;               // [N, F]
+  MutableView dgate_up;  // [N, 2F] overwritten; may be gate_up itself
+};
+void swiglu_backward(Stream& stream, const SwigluBackward& args);
+
+struct ActivationTable {
+  void (*gelu_backward)(Stream&, const GeluBackward&);
+  void (*swiglu_forward)(Stream&, const SwigluForward&);
+  void (*swiglu_backward)(Stream&, const SwigluBackward&);
+};
+
+}  // namespace convoy::ops

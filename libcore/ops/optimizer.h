@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The optimizer's elementwise and reducing maths over flat ranges.
+#pragma once
+
+#include "libcore/ops/linear.h"
+
+namespace convoy::ops {
+
+// AdamW (Loshchilov and Hutter, 2019), all in fp32:
+//   g = gradient_scale * gradient; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
+//   p -= rate * ((m / correction1) / (sqrt(v / correction2) + epsilon) + weight_decay * p_old)
+struct AdamW {
+  View gradient;          // [n] fp32
+  MutableView parameter;  // [n] fp32: the weights, or their fp32 master
+  MutableView m;          // [n] fp32
+  MutableView v;          // [n] fp32
+  MutableView rounded;    // [n] bf16 optional: the parameter rounded to nearest even
+  float gradient_scale = 1.0f;
+  float rate = 0.0f;
+  float beta1 = 0.9f;
+  float beta2 = 0.95f;
+  float epsilon = 1e-8f;
+  float weight_decay = 0.0f;
+  double correction1 = 1.0;  // 1 - beta1^t
+  double correction2 = 1.0;  // 1 - beta2^t
+};
+void adamw(Stream& stream, const AdamW& args);
+
+// Sum of squares of fp32 values, in double: fixed blocks of 64 Ki elements summed in order, so that the result does not
+// depend on the number of threads. NaN or infinite if any value is.
+double sum_of_squares(Stream& stream, View x);
+
+// y = x, converted (fp32 <-> bf16), dense.
+void cast(Stream& stream, View x, MutableView y);
+// y += x, in y's dtype, dense.
+void add(Stream& stream, View x, MutableView y);
+// x *= factor, fp32, dense.
+void scale(Stream& stream, float factor, MutableView x);
+void fill_zero(Stream& stream, MutableView x);
+
+struct OptimizerTable {
+  void (*adamw)(Stream&, const AdamW&);
+  double (*sum_of_squares)(Stream&, View);
+  void (*cast)(Stream&, View, MutableView);
+  void (*add)(Stream&, View, MutableView);
+  void (*scale)(Stream&, float, MutableView);
+  void (*fill_zero)(Stream&, MutableView);
+};
+
+}  // namespace convoy::ops

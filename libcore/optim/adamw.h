@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// AdamW over a model's parameters: the states, the gradient norm, clipping and the update, tensor by tensor in table order.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "libcore/device/arena.h"
+#include "libcore/model/parameters.h"
+
+namespace convoy::optim {
+
+struct AdamWConstants {
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double weight_decay = 0.1;
+  double clip_norm = 1.0;  // 0: never clip
+};
+
+class AdamW {
+ public:
+  // fp32 states for every parameter; a fp32 master too unless the weights are fp32 themselves.
+  AdamW(model::Parameters& parameters, const AdamWConstants& constants);
+
+  // The fp32 weights that the optimizer updates: the master, or the weights themselves.
+  tensor::MutableView master(std::size_t i) const;
+  // Writes the masters' values into the compute weights (after the masters were filled from a file or an initialisation).
+  void publish(device::Stream& stream);
+
+  // L2 norm of all gradients as they are, each logical element once. Not finite if any gradient is not.
+  double gradient_norm(device::Stream& stream) const;
+  // One update, t = `update` from 1, with gradients multiplied by clip_scale(norm).
+  void step(device::Stream& stream, double rate, std::int64_t update, double norm);
+  double clip_scale(double norm) const;  // clip / (norm + 1e-6) if norm > clip > 0, else 1
+
+ private:
+  model::Parameters& parameters_;
+  AdamWConstants constants_;
+  std::vector<std::size_t> offset_;
+  device::Arena master_{"master weights"}, m_{"first moments"}, v_{"second moments"};
+};
+
+}  // namespace convoy::optim
