@@ -2,6 +2,7 @@
 # Everything we link, from the system's packages (scripts/setup.sh installs them).
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(fmt 9 REQUIRED CONFIG)
 find_package(spdlog 1.10 REQUIRED CONFIG)
 find_package(CLI11 2.1 REQUIRED CONFIG)

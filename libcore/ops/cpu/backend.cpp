@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/ops/backend.h"
+
+#include "libcore/ops/cpu/tables.h"
+
+namespace convoy::ops {
+namespace {
+
+Backend make_backend() {
+  Backend backend{};
+  backend.name = "cpu";
+  return backend;
+}
+
+}  // namespace
+
+const Backend& cpu_backend() {
+  static const Backend backend = make_backend();
+  return backend;
+}
+
+}  // namespace convoy::ops
