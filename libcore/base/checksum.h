@@ -12,8 +12,11 @@
 
 namespace convoy {
 
-// CRC-32C (Castagnoli, RFC 3720), the processor's instruction where there is one.
+// CRC-32C (Castagnoli, RFC 3720), by the processor's instruction where there is one. `seed` is the CRC of what came before.
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t seed = 0);
+
+// The same without the instruction: what other processors run.
+std::uint32_t crc32c_software(std::span<const std::byte> bytes, std::uint32_t seed = 0);
 
 // XXH3, 64 and 128 bits; hexadecimal of the canonical (big-endian) form for the latter.
 std::uint64_t xxh3_64(std::string_view bytes);

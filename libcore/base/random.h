@@ -23,6 +23,9 @@ std::uint64_t stream_key(std::uint64_t seed, std::string_view name);
 // block index / 4; computed in double, rounded to float).
 float normal_at(std::uint64_t key, std::uint64_t index);
 
+// Values 4 block .. 4 block + 3 of the same stream, at the price of one: for filling tensors.
+std::array<float, 4> normal_block(std::uint64_t key, std::uint64_t block);
+
 // A bijection of [0, size): a 6-round Feistel network on an even number of bits, cycle-walking into the range. Pinned:
 // changing it changes the order of every training run.
 class Permutation {

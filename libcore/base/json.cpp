@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/base/json.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace convoy {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+unsigned char at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
+
+// Bytes of the well-formed UTF-8 sequence at the front of `text` (Unicode 15, table 3-7); 0 if it is not one.
+std::size_t sequence_length(std::string_view text) {
+  const unsigned char first = at(text, 0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xC2 && first <= 0xDF ? 2 : (first & 0xF0) == 0xE0 ? 3 : first >= 0xF0 && first <= 0xF4 ? 4 : 0;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((at(text, i) & 0xC0) != 0x80) return 0;
+  }
+  const unsigned char second = at(text, 1);
+  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
+  const bool surrogate = first == 0xED && second > 0x9F;
+  const bool beyond = first == 0xF4 && second > 0x8F;
+  return overlong || surrogate || beyond ? 0 : length;
+}
+
+void append_ascii(std::string& out, char c) {
+  switch (c) {
+    case '"': out += "\\\""; return;
+    case '\\': out += "\\\\"; return;
+    case '\b': out += "\\b"; return;
+    case '\f': out += "\\f"; return;
+    case '\n': out += "\\n"; return;
+    case '\r': out += "\\r"; return;
+    case '\t': out += "\\t"; return;
+    default: break;
+  }
+  if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+    out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+  } else {
+    out += c;
+  }
+}
+
+template <class Real>
+std::string shortest(Real value) {
+  if (!std::isfinite(value)) return "null";
+  std::array<char, 40> buffer{};
+  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return {buffer.data(), end};
+}
+
+}  // namespace
+
+std::string json_quoted(std::string_view text) {
+  std::string out = "\"";
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    if (length == 1) {
+      append_ascii(out, text[0]);
+    } else {
+      out += length == 0 ? kReplacement : text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out + '"';
+}
+
+std::string json_number(double value) { return shortest(value); }
+std::string json_number(float value) { return shortest(value); }
+
+JsonObject& JsonObject::add_raw(std::string_view key, std::string_view json) {
+  if (text_.size() > 1) text_ += ',';
+  text_ += json_quoted(key);
+  text_ += ':';
+  text_ += json;
+  return *this;
+}
+
+JsonObject& JsonObject::add(std::string_view key, std::string_view text) { return add_raw(key, json_quoted(text)); }
+JsonObject& JsonObject::add(std::string_view key, double value) { return add_raw(key, json_number(value)); }
+JsonObject& JsonObject::add(std::string_view key, std::int64_t value) { return add_raw(key, fmt::format("{}", value)); }
+JsonObject& JsonObject::add(std::string_view key, bool value) { return add_raw(key, value ? "true" : "false"); }
+
+}  // namespace convoy
