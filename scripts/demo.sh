@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Real text in, a trained language model out: sets up and builds, trains a tokenizer, encodes the corpus, trains a Llama in
+# bf16, evaluates, samples. Everything it prints is what happens as it happens; a summary ends it.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+Usage: scripts/demo.sh [--quick] [--out DIR] [--threads N]
+
+Trains a small Llama on the English documentation of Perl and Vim (18 MB, from Debian packages) and prints what it learned.
+
+  --quick      a smaller model and fewer steps: under 3 minutes after the build (the full demo: under 20)
+  --out DIR    where everything goes (default: demo/full or demo/quick in the repository; an earlier run there is replaced)
+  --threads N  threads to train with (default: all cores)
+  --help       this text
+TEXT
+}
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+quick=no out='' threads=$(nproc)
+while [ $# -gt 0 ]; do
+  case $1 in
+    --quick) quick=yes ;;
+    --out) out=${2:?--out needs a folder}; shift ;;
+    --threads) threads=${2:?--threads needs a number}; shift ;;
+    --help | -h) usage; exit 0 ;;
+    *) printf 'demo.sh: unknown argument %s\n\n' "$1" >&2; usage >&2; exit 2 ;;
+  esac
+  shift
+done
+if [ -z "$out" ]; then
+  if [ "$quick" = yes ]; then out=$root/demo/quick; else out=$root/demo/full; fi
+fi
+
+started=$SECONDS
+step() { printf '\n\033[1m== %s\033[0m  [%dm %02ds]\n' "$*" $(((SECONDS - started) / 60)) $(((SECONDS - started) % 60)); }
+run() { printf '$ %s\n' "$*"; "$@"; }
+
+step "Set-up: packages"
+"$root/scripts/setup.sh"
+
+step "Build: release preset"
+cd "$root"
+cmake --preset release >/dev/null
+cmake --build --preset release
+PATH=$root/build/release/bin:$PATH
+built=$SECONDS
+
+# Only what an earlier demo made is replaced: the marker file says that the folder is one.
+if [ -e "$out/.convoy-demo" ]; then
+  rm -rf "${out:?}"
+elif [ -d "$out" ] && [ -n "$(find "$out" -mindepth 1 -print -quit)" ]; then
+  printf 'demo.sh: %s holds something that is no demo; give another --out\n' "$out" >&2
+  exit 7
+fi
+mkdir -p "$out/corpus" "$out/data" "$out/tokenizer"
+: >"$out/.convoy-demo"
+
+step "Corpus: the documentation of Perl and Vim"
+{
+  dpkg -L perl-doc | grep '\.pod$' | grep -Ev '/perl(cn|jp|ko|tw)\.pod$'
+  find -L /usr/share/vim -path '*/doc/*.txt' -type f
+} | LC_ALL=C sort >"$out/corpus/files.txt"
+bytes=$(tr '\n' '\0' <"$out/corpus/files.txt" | xargs -0 cat | wc -c)
+printf '%d files, %d bytes of English text\n' "$(wc -l <"$out/corpus/files.txt")" "$bytes"
+[ "$bytes" -ge 10000000 ] || { printf 'demo.sh: less than 10 MB of text: are perl-doc and vim-runtime installed whole?\n' >&2; exit 3; }
+
+step "Tokenizer: 4,096 byte-pair pieces"
+run convoy-preprocess train-tokenizer "@$out/corpus/files.txt" --format text --out "$out/tokenizer/demo" --vocab-size 4096 --model bpe --sample-bytes 6M
+
+step "Encode: text to token shards, one document in twenty held out"
+run convoy-preprocess encode "@$out/corpus/files.txt" --format text --document-separator file --tokenizer "$out/tokenizer/demo.model" \
+  --out "$out/data/docs" --append-eos --split train=0.95,valid=0.05 --threads "$threads"
+run convoy-preprocess info "$out/data/docs.train" --against "$out/data/docs.valid"
+convoy-preprocess info "$out/data/docs.train" --against "$out/data/docs.valid" --json >"$out/info.json"
+
+if [ "$quick" = yes ]; then
+  cat >"$out/config.json" <<'JSON'
+{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 4096, "hidden_size": 256, "intermediate_size": 704,
+ "num_hidden_layers": 6, "num_attention_heads": 8, "num_key_value_heads": 4, "max_position_embeddings": 256, "rms_norm_eps": 1e-5,
+ "rope_theta": 10000.0, "tie_word_embeddings": true, "hidden_act": "silu"}
+JSON
+  length=(--sequence-length 128 --global-batch-size 16 --micro-batch-size 16 --steps 60 --warmup-steps 10 --eval-every 30 --eval-steps 8)
+else
+  cat >"$out/config.json" <<'JSON'
+{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 4096, "hidden_size": 256, "intermediate_size": 704,
+ "num_hidden_layers": 6, "num_attention_heads": 8, "num_key_value_heads": 4, "max_position_embeddings": 256, "rms_norm_eps": 1e-5,
+ "rope_theta": 10000.0, "tie_word_embeddings": true, "hidden_act": "silu"}
+JSON
+  length=(--sequence-length 256 --global-batch-size 16 --micro-batch-size 8 --steps 500 --warmup-steps 50 --eval-every 100 --eval-steps 16)
+fi
+
+step "Train: a Llama in bf16 on the CPU"
+run convoy-train run --model "$out/config.json" --data "$out/data/docs.train" --valid-data "$out/data/docs.valid" --out "$out/run" \
+  "${length[@]}" --lr 3e-3 --min-lr 3e-4 --weight-decay 0.1 --precision bf16 --threads "$threads" --seed 1
+
+step "Sample: what it writes"
+run convoy-train sample --checkpoint "$out/run" --tokenizer "$out/tokenizer/demo.model" --prompt "The function returns" --max-tokens 80 --temperature 0.8 --top-k 40 --seed 1 | tee "$out/sample.txt"
+
+step "Export: a Hugging Face folder"
+run convoy-ckpt export "$out/run" --out "$out/hf" --to hf
+
+python3 - "$out" "$quick" "$((SECONDS - started))" "$((SECONDS - built))" <<'PY'
+import json, sys
+out, quick, total, after_build = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+info = json.load(open(f"{out}/info.json"))
+rows = [json.loads(line) for line in open(f"{out}/run/metrics.jsonl")]
+steps = [r for r in rows if r["kind"] == "step"]
+evals = [r for r in rows if r["kind"] == "eval"]
+timing = [r for r in map(json.loads, open(f"{out}/run/events.jsonl")) if r["kind"] == "timing"]
+unigram, bigram = info["against"]["unigram_nats"], info["against"]["bigram_nats"]
+loss = evals[-1]["loss"]
+rate = sorted(r["tokens_per_second"] for r in timing)[len(timing) // 2]
+print("\n== Summary")
+print(f"  corpus               {info['tokens']:,} training tokens, {info['documents']:,} documents")
+print(f"  training loss        {steps[0]['loss']:.3f} -> {steps[-1]['loss']:.3f} nats a token in {len(steps)} steps, {rate:,.0f} tokens/s")
+print(f"  validation loss      {loss:.3f} nats a token (perplexity {evals[-1]['perplexity']:.1f})")
+print(f"  unigram, bigram      {unigram:.3f}, {bigram:.3f} nats a token on the same validation split")
+print(f"  time                 {total} s, of them {after_build} s after the build")
+print(f"  run directory        {out}/run   (tensorboard --logdir {out}/run/tensorboard)")
+print(f"  Hugging Face folder  {out}/hf")
+bar, name = (unigram, "unigram") if quick == "yes" else (bigram, "bigram")
+verdict = "below" if loss < bar else "NOT below"
+print(f"  the model is {verdict} the {name} cross-entropy: {loss:.3f} against {bar:.3f}")
+sys.exit(0 if loss < bar else 1)
+PY
