@@ -6,9 +6,10 @@
 
 namespace convoy::ops {
 
-// AdamW (Loshchilov and Hutter, 2019), all in fp32:
+// AdamW (Loshchilov and Hutter, 2019), all in fp32, constants in double so that 1 - beta2 does not lose digits:
 //   g = gradient_scale * gradient; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
 //   p -= rate * ((m / correction1) / (sqrt(v / correction2) + epsilon) + weight_decay * p_old)
+// Moments below 2^-120 become zero, because arithmetic on denormal numbers is slow. Dense ranges.
 struct AdamW {
   View gradient;          // [n] fp32
   MutableView parameter;  // [n] fp32: the weights, or their fp32 master
@@ -17,8 +18,8 @@ struct AdamW {
   MutableView rounded;    // [n] bf16 optional: the parameter rounded to nearest even
   float gradient_scale = 1.0f;
   float rate = 0.0f;
-  float beta1 = 0.9f;
-  float beta2 = 0.95f;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
   float epsilon = 1e-8f;
   float weight_decay = 0.0f;
   double correction1 = 1.0;  // 1 - beta1^t

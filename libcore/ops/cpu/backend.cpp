@@ -9,6 +9,7 @@ namespace {
 Backend make_backend() {
   Backend backend{};
   backend.name = "cpu";
+  backend.optimizer = cpu::optimizer_table();
   return backend;
 }
 
