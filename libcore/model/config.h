@@ -35,13 +35,13 @@ struct Config {
   std::int64_t positions = 0;          // the longest sequence
   double norm_epsilon = 1e-5;
   double rope_theta = 10000.0;         // Llama
-  std::optional<RopeScaling> rope_scaling;
+  std::optional<RopeScaling> rope_scaling = std::nullopt;
   bool tied_embeddings = false;
   bool attention_bias = false;         // Llama: q, k, v, o; GPT-2 always has biases
   bool mlp_bias = false;
   double initializer_range = 0.02;
   double dropout = 0.0;                // the largest of the model's rates
-  std::optional<std::int32_t> bos_id, eos_id;
+  std::optional<std::int32_t> bos_id = std::nullopt, eos_id = std::nullopt;
 };
 
 // `where` names the file in errors: ConfigError for an unknown or contradictory key, DataError for text that is no JSON.

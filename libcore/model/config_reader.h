@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads typed keys of one JSON object, remembers which keys were asked for, and collects every problem instead of stopping
+// at the first. Private to the module: it includes the JSON library.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace convoy::model {
+
+using Json = nlohmann::ordered_json;
+
+// Parses strictly: no comments, no NaN, no key twice in one object. DataError names `where`.
+Json parse_strict_json(std::string_view text, std::string_view where);
+
+struct IntegerRange {
+  std::int64_t low = std::numeric_limits<std::int64_t>::min();
+  std::int64_t high = std::numeric_limits<std::int64_t>::max();
+};
+
+class ConfigReader {
+ public:
+  // `scope` precedes key names in messages ("rope_scaling."). `problems` must outlive the reader.
+  ConfigReader(const Json& object, std::string where, std::string scope, std::vector<std::string>& problems);
+
+  // The key's value, or null if it is absent or null. Marks it as known.
+  const Json* find(const std::string& key);
+  bool has(const std::string& key);  // present, even if null; marks it as known
+  // The key's value; `fallback` if absent, null or (after noting the problem) unusable.
+  std::int64_t integer(const std::string& key, std::int64_t fallback, IntegerRange range);
+  double real(const std::string& key, double fallback, double low, double high);
+  bool boolean(const std::string& key, bool fallback);
+  std::string text(const std::string& key, const std::string& fallback);
+  // One number under several names: two of them that disagree are a problem.
+  std::int64_t integer(std::initializer_list<const char*> keys, std::int64_t fallback, IntegerRange range);
+
+  void know(std::string_view key) { known_.emplace(key); }
+  void problem(const std::string& key, const std::string& what);
+  // Notes every key of the object that nobody asked for, with the nearest known name.
+  void refuse_unknown_keys();
+
+ private:
+  const Json& object_;
+  std::string where_;
+  std::string scope_;
+  std::vector<std::string>& problems_;
+  std::set<std::string, std::less<>> known_;
+};
+
+}  // namespace convoy::model

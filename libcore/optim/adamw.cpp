@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/optim/adamw.h"
+
+#include <cmath>
+
+#include "libcore/ops/optimizer.h"
+
+namespace convoy::optim {
+
+using tensor::DType;
+using tensor::MutableView;
+
+AdamW::AdamW(model::Parameters& parameters, const AdamWConstants& constants)
+    : parameters_(parameters), constants_(constants) {
+  const bool with_master = parameters.compute_dtype() != DType::kF32;
+  for (const model::Parameter& parameter : parameters.table()) {
+    const std::size_t bytes = static_cast<std::size_t>(parameter.shape.count()) * sizeof(float);
+    offset_.push_back(m_.reserve(bytes));
+    v_.reserve(bytes);
+    if (with_master) master_.reserve(bytes);
+  }
+  m_.allocate({});
+  v_.allocate({});
+  if (with_master) master_.allocate({});
+}
+
+MutableView AdamW::master(std::size_t i) const {
+  if (parameters_.compute_dtype() == DType::kF32) return parameters_.weight(i);
+  return {master_.at(offset_[i]), DType::kF32, parameters_.table()[i].shape, 0};
+}
+
+void AdamW::publish(device::Stream& stream) {
+  if (parameters_.compute_dtype() == DType::kF32) return;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) ops::cast(stream, master(i), parameters_.weight(i));
+}
+
+double AdamW::gradient_norm(device::Stream& stream) const {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) sum += ops::sum_of_squares(stream, parameters_.gradient(i));
+  return std::sqrt(sum);
+}
+
+double AdamW::clip_scale(double norm) const {
+  if (constants_.clip_norm <= 0.0 || !(norm > constants_.clip_norm)) return 1.0;
+  return constants_.clip_norm / (norm + 1e-6);
+}
+
+void AdamW::step(device::Stream& stream, double rate, std::int64_t update, double norm) {
+  const double correction1 = 1.0 - std::pow(constants_.beta1, static_cast<double>(update));
+  const double correction2 = 1.0 - std::pow(constants_.beta2, static_cast<double>(update));
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const model::Parameter& parameter = parameters_.table()[i];
+    const MutableView weight = parameters_.weight(i);
+    ops::adamw(stream, {.gradient = parameters_.gradient(i),
+                        .parameter = master(i),
+                        .m = {m_.at(offset_[i]), DType::kF32, parameter.shape, 0},
+                        .v = {v_.at(offset_[i]), DType::kF32, parameter.shape, 0},
+                        .rounded = weight.dtype == DType::kF32 ? MutableView{} : weight,
+                        .gradient_scale = static_cast<float>(clip_scale(norm)),
+                        .rate = static_cast<float>(rate),
+                        .beta1 = static_cast<float>(constants_.beta1),
+                        .beta2 = static_cast<float>(constants_.beta2),
+                        .epsilon = static_cast<float>(constants_.epsilon),
+                        .weight_decay = parameter.decays ? static_cast<float>(constants_.weight_decay) : 0.0f,
+                        .correction1 = correction1,
+                        .correction2 = correction2});
+  }
+}
+
+}  // namespace convoy::optim
