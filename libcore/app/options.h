@@ -24,6 +24,7 @@ struct Option {
   bool is_required = false;
   bool is_positional = false;
   bool in_config = true;     // false: a flag only
+  bool is_quoted = true;     // false: the value stands bare in TOML (numbers, booleans)
   std::string shown_default;
   std::vector<std::string> choices;                              // for help and completion
   std::function<std::string(const std::string& text)> set;       // returns the problem, or an empty string
@@ -32,6 +33,7 @@ struct Option {
 
   Option& in(std::string heading) { group = std::move(heading); return *this; }
   Option& required() { is_required = true; return *this; }
+  Option& optional() { is_required = false; return *this; }  // for operands, which are required otherwise
   Option& flag_only() { in_config = false; return *this; }
 };
 
@@ -53,11 +55,15 @@ Option bytes(std::string name, std::int64_t& target, Range<std::int64_t> range, 
 Option seconds(std::string name, double& target, Range<double> range, std::string help);
 Option real(std::string name, double& target, Range<double> range, std::string help);
 Option real(std::string name, std::optional<double>& target, Range<double> range, std::string help);
-Option reals(std::string name, std::vector<double>& target, Range<double> range, std::string help);  // comma list
+// Each value a list with commas; repeating adds up.
+Option reals(std::string name, std::vector<double>& target, Range<double> range, std::string help);
 // The value must be one of `choices`; `target` gets the text.
 Option choice(std::string name, std::string& target, std::vector<std::string> choices, std::string help);
 // An operand without a name: one (must be given unless optional), or all that are left.
 Option positional(std::string value, std::string& target, std::string help);
 Option positionals(std::string value, std::vector<std::string>& target, std::string help);
+
+// The groups of `options` in order of first appearance; the command's own list ("") comes first if it is there.
+std::vector<std::string> headings(const std::vector<Option>& options);
 
 }  // namespace convoy::app

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libcore/app/options.h"
@@ -28,6 +29,7 @@ struct Command {
   std::vector<std::string> examples;  // lines that really run
   std::vector<Option> options;
   bool has_json = false;
+  bool survives_closed_output = false;  // a reader that closes its pipe ends other commands, as it ends any filter
   std::function<int(const Session&)> run;  // returns the exit code, or throws
 };
 
