@@ -5,6 +5,8 @@
 //
 //   logits [R, V] -> classifier_maximum -> (max over TP) -> classifier_sum -> (sum over TP) -> classifier_backward -> dlogits
 //   loss of a row = maximum + log(sum) - target_logit
+//
+// A logit that is NaN or +infinity makes the row's sum NaN.
 #pragma once
 
 #include "libcore/ops/linear.h"

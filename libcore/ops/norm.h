@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layer normalisation (Ba et al., 2016) and root-mean-square normalisation (Zhang and Sennrich, 2019) over the last
-// dimension, with the residual addition that precedes them. Statistics in fp32.
+// dimension, with the residual addition that precedes them. Statistics in fp32. Unless stated otherwise the tensors of a call
+// share one dtype, fp32 or bf16, and rows may be strided. `sum` is given exactly when `residual` is.
 #pragma once
 
 #include "libcore/ops/linear.h"
@@ -30,8 +31,8 @@ struct LayerNormBackward {
   View mean;             // [N] fp32
   View rstd;             // [N] fp32
   MutableView dx;        // [N, C] overwritten
-  MutableView dweight;   // [C] fp32 +=
-  MutableView dbias;     // [C] fp32 +=
+  MutableView dweight;   // [C] fp32 +=; the order of its sum depends on the number of threads
+  MutableView dbias;     // [C] fp32 +=; likewise
 };
 void layernorm_backward(Stream& stream, const LayerNormBackward& args);
 

@@ -31,7 +31,7 @@ void adamw(Stream& stream, const AdamW& args);
 // depend on the number of threads. NaN or infinite if any value is.
 double sum_of_squares(Stream& stream, View x);
 
-// y = x, converted (fp32 <-> bf16), dense.
+// y = x, converted (fp32 <-> bf16, to nearest even), dense.
 void cast(Stream& stream, View x, MutableView y);
 // y += x, in y's dtype, dense.
 void add(Stream& stream, View x, MutableView y);

@@ -9,6 +9,11 @@ namespace {
 Backend make_backend() {
   Backend backend{};
   backend.name = "cpu";
+  backend.norm = cpu::norm_table();
+  backend.rotary = cpu::rotary_table();
+  backend.activation = cpu::activation_table();
+  backend.embedding = cpu::embedding_table();
+  backend.classifier = cpu::classifier_table();
   backend.optimizer = cpu::optimizer_table();
   return backend;
 }

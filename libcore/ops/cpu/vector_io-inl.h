@@ -29,18 +29,18 @@ HWY_INLINE FloatVector zeros() { return hn::Zero(FloatTag()); }
 HWY_INLINE FloatVector broadcast(float x) { return hn::Set(FloatTag(), x); }
 
 // A whole vector's worth of elements at `p`, as floats.
-HWY_INLINE FloatVector load(const float* HWY_RESTRICT p) { return hn::LoadU(FloatTag(), p); }
-HWY_INLINE FloatVector load(const Bf16* HWY_RESTRICT p) {
+HWY_INLINE FloatVector load(const float* p) { return hn::LoadU(FloatTag(), p); }
+HWY_INLINE FloatVector load(const Bf16* p) {
   const hn::Rebind<std::uint16_t, FloatTag> d16;
   const hn::RebindToUnsigned<FloatTag> d32;
   const auto upper = hn::LoadU(d16, reinterpret_cast<const std::uint16_t*>(p));
   return hn::BitCast(FloatTag(), hn::ShiftLeft<16>(hn::PromoteTo(d32, upper)));
 }
 
-HWY_INLINE void store(FloatVector x, float* HWY_RESTRICT p) { hn::StoreU(x, FloatTag(), p); }
+HWY_INLINE void store(FloatVector x, float* p) { hn::StoreU(x, FloatTag(), p); }
 
 // Rounds to nearest, ties to even; a NaN stays a quiet NaN: tensor::to_bf16 on every lane.
-HWY_INLINE void store(FloatVector x, Bf16* HWY_RESTRICT p) {
+HWY_INLINE void store(FloatVector x, Bf16* p) {
   const hn::RebindToUnsigned<FloatTag> d32;
   const hn::RebindToSigned<FloatTag> d32s;
   const hn::Rebind<std::uint16_t, FloatTag> d16;
