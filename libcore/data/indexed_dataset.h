@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libcore/base/file.h"
@@ -25,7 +26,22 @@ struct DatasetMeta {
   std::int64_t vocabulary = 0;
   std::string tokenizer_sha256;
   std::optional<std::int32_t> eos_id;  // present if --append-eos put it after every document
+  std::int64_t documents = 0;
+  std::int64_t tokens = 0;
+  std::string token_type;  // "u16" or "i32"
+  std::int64_t bin_bytes = 0;
+  std::int64_t idx_bytes = 0;
+  std::string bin_xxh3_128;  // hexadecimal
+  std::string idx_xxh3_128;
 };
+
+// PREFIX.bin, PREFIX.idx, PREFIX.meta.json. A prefix may hold dots ("corpus.train").
+Path bin_path(const Path& prefix);
+Path idx_path(const Path& prefix);
+Path meta_path(const Path& prefix);
+
+// Reads and checks PREFIX.meta.json; DataError names file and key. The file must exist.
+DatasetMeta read_meta(const Path& prefix);
 
 // A pair opened for reading, both files mapped. Every invariant that costs less than reading .bin is checked on opening:
 // magic, version, dtype, sizes of both files against the counts, pointers, document index. DataError names file, field,
@@ -43,6 +59,8 @@ class IndexedDataset {
   std::int64_t documents() const;
   TokenType token_type() const;
   const std::optional<DatasetMeta>& meta() const;
+
+  std::int64_t sequence_length(std::int64_t s) const;
 
   // Tokens [begin, begin + out.size()) of the whole stream, widened. A DataError if an id is negative.
   void read(std::int64_t begin, std::span<std::int32_t> out) const;

@@ -12,6 +12,15 @@
 
 namespace convoy::data {
 
+// What a dataset's metadata record about its tokenizer.
+struct TokenizerFacts {
+  std::string kind;        // "bpe", "unigram", "word", "char"
+  std::string normalizer;  // "identity", "nmt_nfkc", ...
+  bool add_dummy_prefix = true;
+  std::int32_t unk_id = -1;
+  std::int32_t pad_id = -1;
+};
+
 class Tokenizer {
  public:
   // A missing file is a ConfigError, one that is no model a DataError.
@@ -23,10 +32,13 @@ class Tokenizer {
   std::int32_t eos_id() const;      // -1: none
   std::int32_t bos_id() const;      // -1: none
   const std::string& sha256() const;  // of the model's bytes: its identity
+  const TokenizerFacts& facts() const;
   // Why encode followed by decode may not give the text back (a clause for a message), or empty if a probe came back whole.
   const std::string& lossy_reason() const;
 
-  // Appends the ids of `text` (any bytes) to `ids`, exactly those of the SentencePiece library, without BOS and EOS.
+  // Appends the ids of `text` (any bytes) to `ids`, exactly those of the SentencePiece library, without BOS and EOS. Long
+  // texts are encoded in segments where that is exact (segmenter.h), else by one call of the library, which then takes about
+  // a hundred bytes of memory for each byte of text.
   void encode(std::string_view text, std::vector<std::int32_t>& ids) const;
   std::string decode(const std::vector<std::int32_t>& ids) const;
   std::string piece(std::int32_t id) const;
