@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The register tile of a matrix product, and what becomes of a finished one. Included once for every instruction set.
+#if defined(CONVOY_OPS_CPU_GEMM_KERNEL_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef CONVOY_OPS_CPU_GEMM_KERNEL_INL_H
+#undef CONVOY_OPS_CPU_GEMM_KERNEL_INL_H
+#else
+#define CONVOY_OPS_CPU_GEMM_KERNEL_INL_H
+#endif
+
+#include <algorithm>
+#include <cstdint>
+
+#include "libcore/ops/cpu/gemm.h"
+#include "libcore/ops/cpu/vector_io-inl.h"
+#include "libcore/ops/cpu/vector_math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace convoy::ops::cpu::HWY_NAMESPACE {
+
+// Two vectors wide. With 16 registers 6 x 2 sums, 2 vectors of b and one of a fill them; with 32, 12 x 2.
+constexpr std::int64_t kTileRows = kLanes >= 16 ? 12 : 6;
+constexpr std::int64_t kTileColumns = 2 * kLanes;
+
+// out = start + a b: a is [depth, kTileRows], b [depth, kTileColumns], start (zero if null) and out
+// [kTileRows, kTileColumns].
+HWY_INLINE void multiply_tile(std::int64_t depth, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
+                              const float* start, float* out) {
+  const FloatTag d;
+  FloatVector sums[kTileRows][2];
+  if (start == nullptr) {
+#pragma GCC unroll 16
+    for (std::int64_t i = 0; i < kTileRows; ++i) sums[i][0] = sums[i][1] = zeros();
+  } else {
+#pragma GCC unroll 16
+    for (std::int64_t i = 0; i < kTileRows; ++i) {
+      sums[i][0] = hn::LoadU(d, start + i * kTileColumns);
+      sums[i][1] = hn::LoadU(d, start + i * kTileColumns + kLanes);
+    }
+  }
+  for (std::int64_t k = 0; k < depth; ++k) {
+    const auto b0 = hn::LoadU(d, b);
+    const auto b1 = hn::LoadU(d, b + kLanes);
+#pragma GCC unroll 16
+    for (std::int64_t i = 0; i < kTileRows; ++i) {
+      const auto ai = hn::Set(d, a[i]);
+      sums[i][0] = hn::MulAdd(ai, b0, sums[i][0]);
+      sums[i][1] = hn::MulAdd(ai, b1, sums[i][1]);
+    }
+    a += kTileRows;
+    b += kTileColumns;
+  }
+#pragma GCC unroll 16
+  for (std::int64_t i = 0; i < kTileRows; ++i) {
+    hn::StoreU(sums[i][0], d, out + i * kTileColumns);
+    hn::StoreU(sums[i][1], d, out + i * kTileColumns + kLanes);
+  }
+}
+
+template <class T>
+T* row_of(const MutableView& view, std::int64_t row) {
+  return view.present() ? view.as<T>() + row * view.stride() : nullptr;
+}
+template <class T>
+const T* row_of(const View& view, std::int64_t row) {
+  return view.present() ? view.as<T>() + row * view.stride() : nullptr;
+}
+
+// Bias, preactivation, activation and residual of the sums at (row, column), cut off at row_end and column_end.
+template <class X, class Y>
+void finish_tile(const PackedProduct& p, const float* tile, std::int64_t row, std::int64_t row_end, std::int64_t column,
+                 std::int64_t column_end) {
+  const std::int64_t rows = std::min(kTileRows, row_end - row);
+  const std::int64_t columns = std::min(kTileColumns, column_end - column);
+  const bool gelu_wanted = p.activation == Activation::kGeluTanh;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const float* sums = tile + i * kTileColumns;
+    X* preactivation = row_of<X>(p.preactivation, row + i);
+    const Y* residual = row_of<Y>(p.residual, row + i);
+    Y* y = row_of<Y>(p.y, row + i) + column;
+    over_columns(0, columns, [&](std::int64_t c, auto part) HWY_ATTR {
+      auto value = load(sums + c);
+      if (p.bias != nullptr) value = hn::Add(value, load(p.bias + column + c));
+      if (preactivation != nullptr) store(value, preactivation + column + c, part);
+      if (gelu_wanted) value = gelu(value);
+      if (residual != nullptr) value = hn::Add(value, load(residual + column + c, part));
+      store(value, y + c, part);
+    });
+  }
+}
+
+HWY_INLINE void add_tile(const float* tile, float* c, std::int64_t stride, std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const float* sums = tile + i * kTileColumns;
+    float* line = c + i * stride;
+    over_columns(0, columns, [&](std::int64_t j, auto part) HWY_ATTR {
+      store(hn::Add(load(line + j, part), load(sums + j)), line + j, part);
+    });
+  }
+}
+
+}  // namespace convoy::ops::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
