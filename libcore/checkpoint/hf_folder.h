@@ -13,7 +13,7 @@
 
 namespace convoy::checkpoint {
 
-// A tensor that the folder must hold. `tied_from` names a second tensor that may be stored too if its bytes are equal.
+// A tensor that the folder must hold, under our name.
 struct ExpectedTensor {
   std::string name;
   tensor::Shape shape;
@@ -22,7 +22,8 @@ struct ExpectedTensor {
 class HfFolder {
  public:
   // Opens every file and checks structure and names: DataError lists the tensors that lack, have another shape, are of an
-  // unsupported dtype, or are not the model's. `tied_head`: lm_head.weight may be there if it equals the embedding.
+  // unsupported dtype, or are not the model's. `tied_head`: lm_head.weight may be there too if its bytes are those of the
+  // embedding, which is the first of `expected`.
   HfFolder(const Path& folder, const std::vector<ExpectedTensor>& expected, bool tied_head);
   ~HfFolder();
 

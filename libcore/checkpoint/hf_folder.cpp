@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/checkpoint/hf_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "libcore/base/error.h"
+#include "libcore/checkpoint/hf_files.h"
+#include "libcore/checkpoint/hf_names.h"
+
+namespace convoy::checkpoint {
+namespace {
+
+using tensor::DType;
+
+constexpr const char* kHead = "lm_head.weight";
+constexpr std::string_view kPrefix = "transformer.";
+constexpr std::size_t kListed = 8;  // names of a message, so that it stays readable
+
+// Where one of our tensors lies: columns [first, first + own) of the rows of a stored tensor.
+struct Place {
+  const std::byte* data = nullptr;
+  DType dtype = DType::kF32;
+  std::int64_t row = 0;  // elements of a stored row
+  std::int64_t first = 0;
+  tensor::Shape shape;  // ours
+};
+
+std::optional<DType> weight_type(const std::string& dtype) {
+  if (dtype == "F32") return DType::kF32;
+  if (dtype == "BF16") return DType::kBF16;
+  if (dtype == "F16") return DType::kF16;
+  return std::nullopt;
+}
+
+// Widens `count` elements exactly. memcpy, because a header need not be padded: the data may lie at any address.
+void widen(const std::byte* source, DType dtype, std::int64_t count, float* values) {
+  if (dtype == DType::kF32) {
+    std::memcpy(values, source, static_cast<std::size_t>(count) * sizeof(float));
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::uint16_t bits;
+    std::memcpy(&bits, source + 2 * i, sizeof bits);
+    values[i] = dtype == DType::kBF16 ? tensor::to_float(tensor::Bf16{bits}) : tensor::half_to_float(bits);
+  }
+}
+
+bool equal_shape(const std::vector<std::uint64_t>& stored, const tensor::Shape& expected) {
+  if (stored.size() != static_cast<std::size_t>(expected.rank())) return false;
+  for (int i = 0; i < expected.rank(); ++i) {
+    if (stored[static_cast<std::size_t>(i)] != static_cast<std::uint64_t>(expected[i])) return false;
+  }
+  return true;
+}
+
+// What is wrong with a folder, gathered so that one message names it all.
+class Problems {
+ public:
+  void add(std::string problem) {
+    if (problems_.size() < kListed) problems_.push_back(std::move(problem));
+    ++count_;
+  }
+  void raise(const Path& folder) const {
+    if (count_ == 0) return;
+    std::string text = fmt::format("{}: the tensors are not those of the model that config.json describes:", folder.string());
+    for (const std::string& problem : problems_) text += "\n  - " + problem;
+    if (count_ > problems_.size()) text += fmt::format("\n  - and {} more", count_ - problems_.size());
+    throw DataError(text);
+  }
+
+ private:
+  std::vector<std::string> problems_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+struct HfFolder::Content {
+  Path folder;
+  HfFiles files;
+  std::map<std::string, Place> places;  // by our names
+
+  const std::byte* bytes(const StoredTensor& stored) const { return files.files[stored.file].data() + stored.entry->begin; }
+  std::string file_of(const StoredTensor& stored) const { return files.files[stored.file].path().filename().string(); }
+  // Notes where the parts of `tensor` lie, or what is wrong with it.
+  void place(const HfTensor& tensor, const std::string& name, const std::vector<NamedShape>& ours, Problems& problems);
+  void check_tied_head(const std::string& embedding) const;
+};
+
+void HfFolder::Content::place(const HfTensor& tensor, const std::string& name, const std::vector<NamedShape>& ours, Problems& problems) {
+  const auto it = files.tensors.find(name);
+  if (it == files.tensors.end()) return problems.add(fmt::format("{} is missing (expected {})", name, tensor.shape.text()));
+  const SafetensorsEntry& entry = *it->second.entry;
+  if (!equal_shape(entry.shape, tensor.shape)) {
+    return problems.add(fmt::format("{} in {} is [{}], expected {}", name, file_of(it->second), fmt::join(entry.shape, ", "),
+                                    tensor.shape.text()));
+  }
+  const std::optional<DType> dtype = weight_type(entry.dtype);
+  if (!dtype) {
+    return problems.add(fmt::format("{} in {} is of dtype {}, expected F32, BF16 or F16", name, file_of(it->second), entry.dtype));
+  }
+  std::int64_t first = 0;
+  for (const std::size_t part : tensor.parts) {
+    places[ours[part].name] = {bytes(it->second), *dtype, tensor.shape.back(), first, ours[part].shape};
+    first += ours[part].shape.back();
+  }
+}
+
+void HfFolder::Content::check_tied_head(const std::string& embedding) const {
+  const auto head = files.tensors.find(kHead);
+  if (head == files.tensors.end()) return;
+  const StoredTensor& other = files.tensors.at(embedding);
+  const SafetensorsEntry &a = *head->second.entry, &b = *other.entry;
+  if (a.dtype == b.dtype && a.shape == b.shape && std::memcmp(bytes(head->second), bytes(other), a.end - a.begin) == 0) return;
+  throw DataError(fmt::format("{}: config.json says tie_word_embeddings, but {} in {} differs from {}; set tie_word_embeddings to false if "
+                              "the head is its own, or remove the tensor", folder.string(), kHead, file_of(head->second), embedding));
+}
+
+namespace {
+
+// The stored form of a name: the first public GPT-2 files lack "transformer.".
+std::string stored_name(const std::string& name, bool prefixed) {
+  return !prefixed && std::string_view(name).starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+}
+
+bool has_prefix(const HfFiles& files) {
+  return std::any_of(files.tensors.begin(), files.tensors.end(), [](const auto& item) { return item.first.starts_with(kPrefix); });
+}
+
+}  // namespace
+
+HfFolder::HfFolder(const Path& folder, const std::vector<ExpectedTensor>& expected, bool tied_head)
+    : content_(std::make_unique<Content>()) {
+  content_->folder = folder;
+  content_->files = open_hf_files(folder);
+  const auto& stored = content_->files.tensors;
+  const bool prefixed = has_prefix(content_->files);
+  std::vector<NamedShape> ours;
+  for (const ExpectedTensor& tensor : expected) ours.push_back({tensor.name, tensor.shape});
+  Problems problems;
+  std::set<std::string> wanted;  // stored names that the model has a place for
+  for (const HfTensor& tensor : hf_tensors(ours)) {
+    const std::string name = stored_name(tensor.name, prefixed);
+    wanted.insert(name);
+    content_->place(tensor, name, ours, problems);
+  }
+  for (const auto& [name, where] : stored) {
+    if (wanted.contains(name) || is_ignorable_buffer(name) || (tied_head && name == kHead)) continue;
+    problems.add(fmt::format("{} in {} has no place in the model; dropping it would change the model", name, content_->file_of(where)));
+  }
+  problems.raise(folder);
+  if (tied_head) content_->check_tied_head(stored_name(expected.front().name, prefixed));
+}
+
+HfFolder::~HfFolder() = default;
+
+void HfFolder::read(const std::string& name, tensor::MutableView out) const {
+  const auto it = content_->places.find(name);
+  check(it != content_->places.end(), fmt::format("{} is one of the tensors that the folder was opened for", name));
+  const Place& place = it->second;
+  tensor::expect(out, place.shape, DType::kF32, name);
+  const std::size_t size = tensor::size_of(place.dtype);
+  const std::int64_t columns = out.columns(), rows = out.rows();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::byte* source = place.data + static_cast<std::size_t>(row * place.row + place.first) * size;
+    widen(source, place.dtype, columns, out.as<float>() + row * columns);
+  }
+}
+
+}  // namespace convoy::checkpoint
