@@ -20,6 +20,12 @@ struct Batch {
 struct LossSum {
   double sum = 0.0;           // of -ln p(target) over the counted targets
   std::int64_t targets = 0;   // how many counted
+
+  LossSum& operator+=(const LossSum& other) {
+    sum += other.sum;
+    targets += other.targets;
+    return *this;
+  }
 };
 
 class Model {

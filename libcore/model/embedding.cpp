@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/model/embedding.h"
+
+#include "libcore/ops/embedding.h"
+
+namespace convoy::model {
+
+Embedding make_embedding(Parameters& parameters, const Config& config) {
+  const bool gpt2 = config.architecture == Architecture::kGpt2;
+  Embedding embedding;
+  const std::size_t tokens = parameters.index(gpt2 ? "transformer.wte.weight" : "model.embed_tokens.weight");
+  embedding.tokens = parameters.weight(tokens);
+  embedding.dtokens = parameters.gradient(tokens);
+  if (gpt2) {
+    const std::size_t positions = parameters.index("transformer.wpe.weight");
+    embedding.positions = parameters.weight(positions);
+    embedding.dpositions = parameters.gradient(positions);
+  }
+  return embedding;
+}
+
+void forward(device::Stream& stream, const Embedding& embedding, const MicroBatch& micro, tensor::MutableView y) {
+  const bool learned = embedding.positions.present();
+  ops::embedding_forward(stream, {.tokens = micro.tokens,
+                                  .table = embedding.tokens,
+                                  .positions = learned ? micro.positions : tensor::View{},
+                                  .position_table = embedding.positions,
+                                  .y = y});
+}
+
+void backward(device::Stream& stream, const Embedding& embedding, const MicroBatch& micro, tensor::View dy) {
+  const bool learned = embedding.positions.present();
+  ops::embedding_backward(stream, {.tokens = micro.tokens,
+                                   .positions = learned ? micro.positions : tensor::View{},
+                                   .dy = dy,
+                                   .dtable = embedding.dtokens,
+                                   .dposition_table = embedding.dpositions});
+}
+
+}  // namespace convoy::model

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// One block of GPT-2 (Radford et al., 2019): x + attention(ln_1(x)), then x + mlp(ln_2(x)). Matrices lie [in, out].
+#pragma once
+
+#include "libcore/model/block.h"
+#include "libcore/model/linear.h"
+#include "libcore/model/norm.h"
+
+namespace convoy::model {
+
+struct Gpt2Block {
+  Norm ln_1, ln_2;
+  Linear qkv;         // [C, 3C]
+  Linear projection;  // [C, C]
+  Linear fc;          // [C, F]
+  Linear fc_projection;  // [F, C]
+};
+
+// Kept from forward for backward; one set a block in training, one for all blocks else.
+struct Gpt2Activations {
+  NormActivations ln_1;
+  AttentionActivations attention;
+  NormActivations ln_2;
+  tensor::MutableView fc;    // [B T, F] before GELU
+  tensor::MutableView gelu;  // [B T, F]
+};
+
+Gpt2Block make_gpt2_block(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t layer);
+void plan(Workspace& workspace, Gpt2Activations& activations, const Config& config, std::int64_t rows, tensor::DType dtype);
+void pack(device::Stream& stream, Gpt2Block& block);
+std::size_t packed_bytes(const Gpt2Block& block);
+
+// Returns the stream behind the block.
+Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro, const Residual& before,
+                 Buffers& buffers, Gpt2Activations& saved);
+// buffers.dx: in, the gradient of the stream behind the block; out, of the stream before it.
+void backward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro, Buffers& buffers,
+              Gpt2Activations& saved);
+
+}  // namespace convoy::model

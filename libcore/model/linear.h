@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A linear layer: one or several parameters of the table side by side, their packed form and their gradients.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "libcore/model/parameters.h"
+#include "libcore/ops/linear.h"
+
+namespace convoy::model {
+
+struct Linear {
+  ops::PackedWeight packed;
+  std::vector<tensor::View> weights;           // a part each: [N_i, K] or [K, N_i] by layout
+  std::vector<tensor::View> biases;            // [N_i] each, or none
+  std::vector<tensor::MutableView> dweights;   // fp32, as weights; none without gradients
+  std::vector<tensor::MutableView> dbiases;    // fp32, as biases
+};
+
+// The layer of the parameters `prefix` + name + ".weight" (and ".bias") for each of `names`.
+Linear make_linear(device::Stream& stream, Parameters& parameters, ops::WeightLayout layout, const std::string& prefix,
+                   const std::vector<std::string>& names, bool has_bias);
+
+void pack(device::Stream& stream, Linear& layer);
+
+// y = x w^T + bias
+void forward(device::Stream& stream, const Linear& layer, tensor::View x, tensor::MutableView y);
+// dweights += dy^T x, dbiases += sum of dy
+void backward_weight(device::Stream& stream, const Linear& layer, tensor::View dy, tensor::View x);
+// dx = dy w
+void backward_input(device::Stream& stream, const Linear& layer, tensor::View dy, tensor::MutableView dx);
+
+}  // namespace convoy::model

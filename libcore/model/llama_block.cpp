@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/model/llama_block.h"
+
+#include <fmt/format.h>
+
+#include "libcore/ops/activation.h"
+#include "libcore/ops/rotary.h"
+
+namespace convoy::model {
+
+using tensor::MutableView;
+using tensor::View;
+
+LlamaBlock make_llama_block(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t layer,
+                            const RotaryTable& rotary) {
+  const std::string prefix = fmt::format("model.layers.{}.", layer);
+  const auto linear = [&](const std::vector<std::string>& names, bool has_bias) {
+    return make_linear(stream, parameters, ops::WeightLayout::kOutIn, prefix, names, has_bias);
+  };
+  LlamaBlock block;
+  block.input_norm = make_norm(parameters, config, prefix + "input_layernorm");
+  block.qkv = linear({"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"}, config.attention_bias);
+  block.output = linear({"self_attn.o_proj"}, config.attention_bias);
+  block.post_attention_norm = make_norm(parameters, config, prefix + "post_attention_layernorm");
+  block.gate_up = linear({"mlp.gate_proj", "mlp.up_proj"}, config.mlp_bias);
+  block.down = linear({"mlp.down_proj"}, config.mlp_bias);
+  block.rotary = &rotary;
+  return block;
+}
+
+void plan(Workspace& workspace, LlamaActivations& activations, const Config& config, std::int64_t rows, tensor::DType dtype) {
+  plan(workspace, activations.input_norm, config, rows, dtype);
+  plan(workspace, activations.attention, config, rows, dtype);
+  plan(workspace, activations.post_attention_norm, config, rows, dtype);
+  workspace.plan(activations.gate_up, {rows, 2 * config.ffn_width}, dtype);
+  workspace.plan(activations.swiglu, {rows, config.ffn_width}, dtype);
+}
+
+void pack(device::Stream& stream, LlamaBlock& block) {
+  for (Linear* layer : {&block.qkv, &block.output, &block.gate_up, &block.down}) pack(stream, *layer);
+}
+
+std::size_t packed_bytes(const LlamaBlock& block) {
+  return block.qkv.packed.bytes() + block.output.packed.bytes() + block.gate_up.packed.bytes() + block.down.packed.bytes();
+}
+
+namespace {
+
+// Turns queries and keys by their positions, or back.
+void turn(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro, const MutableView& qkv,
+          bool inverse) {
+  const QkvColumns columns = qkv_columns(config, qkv);
+  for (const MutableView& heads : {columns.q, columns.k}) {
+    ops::rotary(stream, {.heads = heads, .head_size = static_cast<int>(config.head_size), .cosine = block.rotary->cosine.view(),
+                         .sine = block.rotary->sine.view(), .positions = micro.positions, .inverse = inverse});
+  }
+}
+
+}  // namespace
+
+Residual forward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro, const Residual& before,
+                 Buffers& buffers, LlamaActivations& saved) {
+  const MutableView branch = micro.of(buffers.branch);  // [B T, C]
+  forward(stream, block.input_norm, micro, before.sum, before.branch, saved.input_norm);
+  forward(stream, block.qkv, micro.of(saved.input_norm.y), micro.of(saved.attention.qkv));
+  turn(stream, config, block, micro, micro.of(saved.attention.qkv), false);
+  forward(stream, config, micro, saved.attention);
+  forward(stream, block.output, micro.of(saved.attention.heads), branch);
+  forward(stream, block.post_attention_norm, micro, micro.of(saved.input_norm.sum), branch, saved.post_attention_norm);
+  forward(stream, block.gate_up, micro.of(saved.post_attention_norm.y), micro.of(saved.gate_up));
+  ops::swiglu_forward(stream, {.gate_up = micro.of(saved.gate_up), .y = micro.of(saved.swiglu)});
+  forward(stream, block.down, micro.of(saved.swiglu), branch);
+  return {micro.of(saved.post_attention_norm.sum), branch};
+}
+
+void backward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro, Buffers& buffers,
+              LlamaActivations& saved) {
+  const MutableView dx = micro.of(buffers.dx), dy = micro.of(buffers.dy);              // [B T, C]
+  const MutableView dheads = micro.of(buffers.dheads), dqkv = micro.of(buffers.dqkv);  // [B T, H D], [B T, (H + 2K) D]
+  const MutableView dswiglu = micro.of(buffers.dffn);                                  // [B T, F]
+  const MutableView dgate_up = micro.of(saved.gate_up);                                // [B T, 2F]
+  backward_weight(stream, block.down, dx, micro.of(saved.swiglu));
+  backward_input(stream, block.down, dx, dswiglu);
+  ops::swiglu_backward(stream, {.gate_up = dgate_up, .dy = dswiglu, .dgate_up = dgate_up});
+  backward_weight(stream, block.gate_up, dgate_up, micro.of(saved.post_attention_norm.y));
+  backward_input(stream, block.gate_up, dgate_up, dy);
+  backward(stream, block.post_attention_norm, micro, saved.post_attention_norm, dy, dx, dx);
+  backward_weight(stream, block.output, dx, micro.of(saved.attention.heads));
+  backward_input(stream, block.output, dx, dheads);
+  backward(stream, config, micro, saved.attention, dheads, dqkv);
+  turn(stream, config, block, micro, dqkv, true);
+  backward_weight(stream, block.qkv, dqkv, micro.of(saved.input_norm.y));
+  backward_input(stream, block.qkv, dqkv, dy);
+  backward(stream, block.input_norm, micro, saved.input_norm, dy, dx, dx);
+}
+
+}  // namespace convoy::model

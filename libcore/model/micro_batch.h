@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every part of the network knows of the micro-batch at hand.
+#pragma once
+
+#include <cstdint>
+
+#include "libcore/tensor/view.h"
+
+namespace convoy::model {
+
+struct MicroBatch {
+  std::int64_t batch = 0;     // B
+  std::int64_t sequence = 0;  // T
+  tensor::View tokens;        // [B T] i32
+  tensor::View targets;       // [B T] i32; absent when only logits are wanted
+  tensor::View positions;     // [B T] i32, in the row's own document
+  bool documents = false;     // attention stops at the borders that `positions` shows
+
+  std::int64_t rows() const { return batch * sequence; }
+  // The first rows() rows of a buffer made for the largest micro-batch.
+  tensor::MutableView of(const tensor::MutableView& buffer) const { return tensor::rows_of(buffer, 0, rows()); }
+  tensor::View attention_positions() const { return documents ? positions : tensor::View{}; }
+};
+
+}  // namespace convoy::model
