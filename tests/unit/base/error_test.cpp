@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/base/error.h"
+
+namespace convoy {
+namespace {
+
+TEST(Errors, CarryTheDocumentedExitCodes) {
+  EXPECT_EQ(static_cast<int>(ConfigError("x").code()), 2);
+  EXPECT_EQ(static_cast<int>(DataError("x").code()), 3);
+  EXPECT_EQ(static_cast<int>(NumericsError("x").code()), 4);
+  EXPECT_EQ(static_cast<int>(ClusterError("x").code()), 5);
+  EXPECT_EQ(static_cast<int>(EnvironmentError("x").code()), 7);
+}
+
+TEST(ConfigErrors, OfSeveralProblemsNameEachOfThem) {
+  const ConfigError error(std::vector<std::string>{"no steps", "no data"});
+  EXPECT_STREQ(error.what(), "2 problems:\n  - no steps\n  - no data");
+  EXPECT_EQ(error.problems().size(), 2u);
+}
+
+TEST(ConfigErrors, OfOneProblemAreThatProblem) { EXPECT_STREQ(ConfigError("no steps").what(), "no steps"); }
+
+TEST(Check, ThrowsOnlyIfTheConditionFailsAndNamesThePlace) {
+  EXPECT_NO_THROW(check(true, "fine"));
+  try {
+    check(false, "two and two are four");
+    FAIL() << "check(false) did not throw";
+  } catch (const InternalError& error) {
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("two and two are four"), testing::HasSubstr("error_test.cpp:")));
+  }
+}
+
+}  // namespace
+}  // namespace convoy
