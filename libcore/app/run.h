@@ -23,23 +23,23 @@ struct Session {
 };
 
 struct Command {
-  std::string name;      // "encode"
-  std::string purpose;   // one line
-  std::string details;   // paragraphs for --help; may be empty
-  std::vector<std::string> examples;  // lines that really run
-  std::vector<Option> options;
+  std::string name = {};      // "encode"
+  std::string purpose = {};   // one line
+  std::string details = {};   // paragraphs for --help; may be empty
+  std::vector<std::string> examples = {};  // lines that really run
+  std::vector<Option> options = {};
   bool has_json = false;
   bool survives_closed_output = false;  // a reader that closes its pipe ends other commands, as it ends any filter
-  std::function<int(const Session&)> run;  // returns the exit code, or throws
+  std::function<int(const Session&)> run = {};  // returns the exit code, or throws
 };
 
 struct Program {
-  std::string name;     // "convoy-train"
-  std::string purpose;  // one line
-  std::vector<std::string> examples;
-  std::string config_table;  // its table in a configuration file: "train"
-  std::vector<Command> commands;
-  std::vector<std::pair<std::string, std::string>> libraries;  // name and version, for --version
+  std::string name = {};     // "convoy-train"
+  std::string purpose = {};  // one line
+  std::vector<std::string> examples = {};
+  std::string config_table = {};  // its table in a configuration file: "train"
+  std::vector<Command> commands = {};
+  std::vector<std::pair<std::string, std::string>> libraries = {};  // name and version, for --version
 };
 
 // Runs `program` on the command line; returns the process's exit code. Never throws.
