@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of convoy-preprocess, one a file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "libcore/app/run.h"
+#include "libcore/data/record_reader.h"
+
+namespace convoy::preprocess {
+
+app::Command encode_command();
+
+// How inputs are read: the options that encode and train-tokenizer share.
+struct InputFlags {
+  std::vector<std::string> inputs;
+  std::string format = "auto";
+  std::string separator = "file";
+  std::vector<std::string> keys;
+
+  std::vector<app::Option> options();
+  data::ReadOptions read() const;
+  std::vector<std::string> keys_or_default() const;  // "text" if none is given
+};
+
+int default_threads();  // processors that this process may use
+
+}  // namespace convoy::preprocess

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <thread>
+
+#include "apps/preprocess/commands.h"
+
+namespace convoy::preprocess {
+
+std::vector<app::Option> InputFlags::options() {
+  return {
+      app::positionals("INPUT", inputs,
+                       "file, folder, glob, @list.txt or -; .txt .jsonl .json .md and others, each also .gz or .zst"),
+      app::choice("format", format, {"auto", "text", "jsonl"}, "auto: .jsonl, .json, .ndjson are JSON Lines, the rest is text"),
+      app::texts("key", "KEY", keys, "JSON Lines: the key of the text, a.b for b in a; several are joined by newlines [default: text]"),
+      app::choice("document-separator", separator, {"file", "line", "blank-line"}, "text: what ends a document"),
+  };
+}
+
+data::ReadOptions InputFlags::read() const {
+  using data::DocumentSeparator;
+  return {.format = format,
+          .separator = separator == "line"         ? DocumentSeparator::kLine
+                       : separator == "blank-line" ? DocumentSeparator::kBlankLine
+                                                   : DocumentSeparator::kFile};
+}
+
+std::vector<std::string> InputFlags::keys_or_default() const { return keys.empty() ? std::vector<std::string>{"text"} : keys; }
+
+int default_threads() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+}  // namespace convoy::preprocess

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decompressed bytes of one input file: plain, gzip (every member) or zstd (every frame, any window), recognised by
+// content or extension. A stream that is cut, fails its checksum or has bytes behind its end is a DataError that names the
+// file and the offset: what follows is unknown.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "libcore/data/input_list.h"
+
+namespace convoy::data {
+
+class ByteStream {
+ public:
+  // A missing file is a ConfigError, one that cannot be opened an EnvironmentError.
+  explicit ByteStream(const InputFile& file);
+  ~ByteStream();
+  ByteStream(ByteStream&&) noexcept;
+  ByteStream& operator=(ByteStream&&) noexcept;
+
+  // Fills as much of `out` as there is; less than its size only at the end.
+  std::size_t read(std::span<char> out);
+  std::int64_t consumed() const;  // bytes of the file read so far, compressed ones if it is compressed
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace convoy::data

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/data/dataset_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "libcore/base/error.h"
+#include "libcore/data/index_format.h"
+
+namespace convoy::data {
+namespace {
+
+constexpr std::size_t kMostDocuments = std::numeric_limits<std::int32_t>::max();
+constexpr std::int32_t kLargestU16 = std::numeric_limits<std::uint16_t>::max();
+
+// Collects small values and passes them on in blocks.
+class IndexOutput {
+ public:
+  IndexOutput(AtomicFile& file, Xxh3Stream& sum) : file_(file), sum_(sum) {}
+  ~IndexOutput() = default;
+
+  template <class T>
+  void put(T value) {
+    block_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    if (block_.size() >= kBlock) flush();
+  }
+  void put(std::string_view bytes) { block_ += bytes; }
+  void flush() {
+    sum_.update(std::as_bytes(std::span(block_)));
+    file_.write(block_);
+    block_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kBlock = std::size_t{64} << 10;
+  AtomicFile& file_;
+  Xxh3Stream& sum_;
+  std::string block_;
+};
+
+void remove_quietly(const Path& path) {
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+}
+
+}  // namespace
+
+DatasetWriter::DatasetWriter(Path prefix, TokenType type) : prefix_(std::move(prefix)), type_(type), bin_(bin_path(prefix_)) {}
+
+void DatasetWriter::add(std::span<const std::int32_t> ids) {
+  check(!ids.empty(), "a document without tokens is never written");
+  if (ids.size() > kMostDocuments || lengths_.size() >= kMostDocuments) {
+    throw DataError(fmt::format("{}: a dataset holds at most {} documents, and each at most that many tokens: split the input",
+                                prefix_.string(), kMostDocuments));
+  }
+  largest_id_ = std::max(largest_id_, *std::max_element(ids.begin(), ids.end()));
+  std::span<const std::byte> bytes = std::as_bytes(ids);
+  if (type_ == TokenType::kU16) {
+    check(largest_id_ <= kLargestU16, "u16 is refused for a vocabulary that it cannot hold");
+    narrow_.assign(ids.begin(), ids.end());
+    bytes = std::as_bytes(std::span(narrow_));
+  }
+  bin_sum_.update(bytes);
+  bin_.write(bytes);
+  lengths_.push_back(static_cast<std::int32_t>(ids.size()));
+  tokens_ += static_cast<std::int64_t>(ids.size());
+}
+
+void DatasetWriter::write_index(AtomicFile& file, Xxh3Stream& sum) const {
+  IndexOutput out(file, sum);
+  const auto count = static_cast<std::uint64_t>(lengths_.size());
+  out.put(kIndexMagic);
+  out.put(kIndexVersion);
+  out.put(static_cast<std::uint8_t>(type_));
+  out.put(count);
+  out.put(count + 1);
+  for (const std::int32_t length : lengths_) out.put(length);
+  std::int64_t at = 0;
+  for (const std::int32_t length : lengths_) {
+    out.put(at);
+    at += length * size_of(type_);
+  }
+  for (std::uint64_t d = 0; d <= count; ++d) out.put(static_cast<std::int64_t>(d));
+  out.flush();
+}
+
+void DatasetWriter::commit(const std::function<std::string(const PairSums&)>& metadata) {
+  check(!lengths_.empty(), "an empty pair is never written: nothing could map its tokens");
+  AtomicFile idx(idx_path(prefix_));
+  Xxh3Stream idx_sum;
+  write_index(idx, idx_sum);
+  const PairSums sums{.bin_bytes = static_cast<std::int64_t>(bin_.size()),
+                      .idx_bytes = static_cast<std::int64_t>(idx.size()),
+                      .bin_xxh3_128 = bin_sum_.hex(),
+                      .idx_xxh3_128 = idx_sum.hex()};
+  uncommit(prefix_);
+  try {
+    bin_.commit();
+    idx.commit();
+    write_file_atomically(meta_path(prefix_), metadata(sums));
+  } catch (...) {
+    remove_quietly(bin_path(prefix_));
+    remove_quietly(idx_path(prefix_));
+    throw;
+  }
+}
+
+void check_replaceable(const Path& prefix) {
+  const auto there = [](const Path& path) { return std::filesystem::exists(path); };
+  if (!there(bin_path(prefix)) || !there(idx_path(prefix)) || there(meta_path(prefix))) return;
+  throw ConfigError(fmt::format("--out {}: a pair of this name is there, but no {}, so it is not known to be ours to replace; "
+                                "remove it or choose another --out",
+                                prefix.string(), meta_path(prefix).filename().string()));
+}
+
+void uncommit(const Path& prefix) {
+  std::error_code error;
+  std::filesystem::remove(meta_path(prefix), error);
+  if (error) throw EnvironmentError(fmt::format("cannot remove '{}': {}", meta_path(prefix).string(), error.message()));
+}
+
+}  // namespace convoy::data

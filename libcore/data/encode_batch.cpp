@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/data/encode_batch.h"
+
+#include "libcore/base/checksum.h"
+#include "libcore/data/utf8.h"
+
+namespace convoy::data {
+
+std::size_t split_of(std::uint64_t hash, const std::vector<double>& thresholds) {
+  const double at = static_cast<double>(hash >> 11) * 0x1p-53;  // [0, 1), exact
+  for (std::size_t i = 0; i + 1 < thresholds.size(); ++i) {
+    if (at < thresholds[i]) return i;
+  }
+  return thresholds.empty() ? 0 : thresholds.size() - 1;
+}
+
+BatchEncoder::BatchEncoder(const Tokenizer& tokenizer, const EncodeOptions& options)
+    : tokenizer_(tokenizer), parser_(options.keys), append_eos_(options.append_eos), prepend_bos_(options.prepend_bos) {
+  double sum = 0.0;
+  for (const Split& split : options.splits) thresholds_.push_back(sum += split.share);
+}
+
+void BatchEncoder::add_document(std::string_view text, EncodedBatch& out) const {
+  const std::size_t begin = out.ids.size();
+  if (prepend_bos_) out.ids.push_back(tokenizer_.bos_id());
+  const std::size_t first = out.ids.size();
+  tokenizer_.encode(text, out.ids);
+  out.bytes_text += static_cast<std::int64_t>(text.size());
+  if (out.ids.size() == first) {
+    out.ids.resize(begin);
+    ++out.empty;
+    return;
+  }
+  // A model may define the names of its control symbols as text; what is there is not doubled.
+  if (prepend_bos_ && out.ids[first] == tokenizer_.bos_id()) out.ids.erase(out.ids.begin() + static_cast<std::ptrdiff_t>(begin));
+  if (append_eos_ && out.ids.back() != tokenizer_.eos_id()) out.ids.push_back(tokenizer_.eos_id());
+  const std::size_t split = thresholds_.empty() ? 0 : split_of(xxh3_64(text), thresholds_);
+  out.documents.push_back({begin, out.ids.size(), split});
+}
+
+EncodedBatch BatchEncoder::encode(RawBatch& batch) const {
+  EncodedBatch out;
+  out.file = batch.file;
+  out.consumed = batch.consumed;
+  out.bytes_in = static_cast<std::int64_t>(batch.bytes.size());
+  const std::string_view bytes = batch.bytes;
+  std::string text;
+  for (const RawRecord& record : batch.records) {
+    const std::string_view raw = bytes.substr(record.begin, record.end - record.begin);
+    if (batch.format == RecordFormat::kText) {
+      out.invalid_utf8 += find_invalid_utf8(raw) != std::string_view::npos;
+      add_document(raw, out);
+    } else if (auto bad = parser_.parse(raw, text)) {
+      out.bad.push_back({record.line, std::move(*bad)});
+    } else {
+      add_document(text, out);
+    }
+  }
+  return out;
+}
+
+}  // namespace convoy::data

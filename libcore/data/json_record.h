@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// One line of a JSON Lines file: a strict check against RFC 8259, and the text under the wanted key. Our own parser, because
+// the system's simdjson accepts trailing garbage and NaN where it does not look, and knows only the first of equal keys.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convoy::data {
+
+enum class BadRecordKind : std::uint8_t { kJson, kUtf8, kMissing, kType, kSurrogate };
+std::string_view name_of(BadRecordKind kind);  // "json", "utf8", "missing", "type", "surrogate"
+
+struct BadRecord {
+  BadRecordKind kind = BadRecordKind::kJson;
+  std::string reason;  // a clause for a message
+};
+
+bool is_blank_line(std::string_view line);  // nothing but JSON white space
+
+class RecordParser {
+ public:
+  // Keys with dots go into objects: "a.b" is b of a. The texts of several keys are joined by newlines; all must be there.
+  // At most 32 keys.
+  explicit RecordParser(const std::vector<std::string>& keys);
+
+  // Sets `text`, or returns why the line is no good record. The last of equal keys counts.
+  std::optional<BadRecord> parse(std::string_view line, std::string& text) const;
+
+ private:
+  std::vector<std::string> keys_;                 // as given, for messages
+  std::vector<std::vector<std::string>> paths_;
+};
+
+}  // namespace convoy::data
