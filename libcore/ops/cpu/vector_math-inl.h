@@ -12,6 +12,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace convoy::ops::cpu::HWY_NAMESPACE {
 
+// A NaN stays one.
+HWY_INLINE FloatVector clamped(FloatVector x, FloatVector lowest, FloatVector highest) {
+  if constexpr (kLanes > 1) {
+    // x86 gives the second argument of both if one is NaN, Arm gives NaN.
+    return hn::Min(highest, hn::Max(lowest, x));
+  } else {
+    const auto above = hn::IfThenElse(hn::Lt(x, lowest), lowest, x);
+    return hn::IfThenElse(hn::Gt(above, highest), highest, above);
+  }
+}
+
 // e^x: within 2 units in the last place where the result is a normal number above 2^-125; below that 0, above the range of
 // float infinity, of NaN NaN. x = n ln 2 + r with |r| <= ln(2) / 2, and e^r - 1 - r = r^2 q(r) with q the minimax polynomial
 // of degree 4 (relative error of e^r 3e-9, found by Remez exchange). n comes out of the low bits of x / ln 2 + 1.5 2^23.
@@ -19,8 +30,7 @@ HWY_INLINE FloatVector exp(FloatVector x) {
   const FloatTag d;
   const hn::RebindToUnsigned<FloatTag> d32;
   const auto shifter = hn::Set(d, 12582912.0f);
-  // A NaN stays one: both minimum and maximum give their second argument then.
-  x = hn::Min(hn::Set(d, 89.0f), hn::Max(hn::Set(d, -87.3f), x));
+  x = clamped(x, broadcast(-87.3f), broadcast(89.0f));
   const auto shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), shifter);
   const auto n = hn::Sub(shifted, shifter);
   // ln 2 in two parts, the first short enough for n times it to be exact.

@@ -33,24 +33,31 @@ void write(const MutableView& view, std::int64_t index, double value) {
 }
 
 Backend make_baseline() {
-  hwy::SetSupportedTargetsForTest(HWY_SCALAR);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  Backend backend = cpu_backend();
-  backend.norm = cpu::norm_table();
-  backend.rotary = cpu::rotary_table();
-  backend.activation = cpu::activation_table();
-  backend.embedding = cpu::embedding_table();
-  backend.classifier = cpu::classifier_table();
-  backend.optimizer = cpu::optimizer_table();
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  Backend backend = cpu_backend();  // chosen for this processor before the choice is narrowed
+  with_baseline_kernels([&] {
+    backend.norm = cpu::norm_table();
+    backend.rotary = cpu::rotary_table();
+    backend.activation = cpu::activation_table();
+    backend.embedding = cpu::embedding_table();
+    backend.classifier = cpu::classifier_table();
+    backend.optimizer = cpu::optimizer_table();
+  });
   return backend;
 }
 
 }  // namespace
 
+bool dispatches_to_vectors() { return (hwy::SupportedTargets() & (HWY_AVX2 | HWY_AVX3 | HWY_NEON)) != 0; }
+
+void with_baseline_kernels(const std::function<void()>& call) {
+  hwy::SetSupportedTargetsForTest(HWY_SCALAR);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  call();
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
 const Backend& baseline_backend() {
-  cpu_backend();  // chosen for this processor before the choice is overruled
   static const Backend backend = make_baseline();
   return backend;
 }

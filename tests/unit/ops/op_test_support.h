@@ -21,6 +21,11 @@ using Values = std::vector<double>;
 // The table as a processor without vector instructions gets it: kernels of one lane.
 const Backend& baseline_backend();
 
+// Whether this processor has a vector unit that the kernels are compiled for.
+bool dispatches_to_vectors();
+// Runs `call` with Highway's choice of instruction set narrowed to the baseline.
+void with_baseline_kernels(const std::function<void()>& call);
+
 // [rows, columns] whose rows lie `padding` elements apart, the padding filled with a value that no op may touch.
 class Matrix {
  public:
