@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/cluster/environment.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+#include "libcore/base/error.h"
+#include "libcore/cluster/tasks_per_node.h"
+
+namespace convoy::cluster {
+namespace {
+
+std::optional<int> whole_number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// The number in `name`, at least `least`; `otherwise` if it is not set.
+int number(const Lookup& lookup, const std::string& name, int least, int otherwise) {
+  const std::optional<std::string> text = lookup(name);
+  if (!text) return otherwise;
+  const std::optional<int> value = whole_number(*text);
+  if (value && *value >= least) return *value;
+  throw ConfigError(fmt::format("the launcher set {}={}, expected a whole number of at least {}; unset it, or start the ranks with "
+                                "srun or mpirun",
+                                name, *text, least));
+}
+
+// The variables of one launcher.
+struct Names {
+  std::string launcher, world, rank, local_size, local_rank;
+};
+
+const std::array<Names, 2> kMpiLaunchers = {
+    Names{"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    Names{"pmi", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"}};
+
+Launch from_mpi(const Lookup& lookup, const Names& names) {
+  Launch launch;
+  launch.launcher = names.launcher;
+  launch.world = number(lookup, names.world, 1, 1);
+  launch.rank = number(lookup, names.rank, 0, 0);
+  launch.local_size = number(lookup, names.local_size, 1, launch.world);
+  launch.local_rank = number(lookup, names.local_rank, 0, launch.rank);
+  return launch;
+}
+
+Launch from_srun(const Lookup& lookup) {
+  Launch launch;
+  launch.launcher = "srun";
+  launch.world = number(lookup, "SLURM_STEP_NUM_TASKS", 1, number(lookup, "SLURM_NTASKS", 1, 1));
+  launch.rank = number(lookup, "SLURM_PROCID", 0, 0);
+  launch.local_rank = number(lookup, "SLURM_LOCALID", 0, 0);
+  const int node = number(lookup, "SLURM_NODEID", 0, 0);
+  const std::optional<std::string> layout = lookup("SLURM_STEP_TASKS_PER_NODE");
+  launch.local_size = layout ? tasks_on_node(*layout, node).value_or(launch.local_rank + 1) : launch.world;
+  return launch;
+}
+
+Launch from_launcher(const Lookup& lookup) {
+  for (const Names& names : kMpiLaunchers) {
+    if (lookup(names.world) && lookup(names.rank)) return from_mpi(lookup, names);
+  }
+  const bool in_step = lookup("SLURM_STEP_ID") && lookup("SLURM_PROCID");
+  return in_step ? from_srun(lookup) : Launch{};
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+std::string job_id(const Lookup& lookup) {
+  const std::optional<std::string> array = lookup("SLURM_ARRAY_JOB_ID"), task = lookup("SLURM_ARRAY_TASK_ID");
+  return array && task ? *array + '_' + *task : lookup("SLURM_JOB_ID").value_or("");
+}
+
+}  // namespace
+
+Lookup process_environment() {
+  return [](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  };
+}
+
+Launch read_launch(const Lookup& lookup) {
+  Launch launch = from_launcher(lookup);
+  launch.node = lookup("SLURMD_NODENAME").value_or(host_name());
+  launch.job = job_id(lookup);
+  if (launch.rank >= launch.world || launch.local_rank >= launch.local_size) {
+    throw ConfigError(fmt::format("the variables of {} name rank {} of {} (on its node {} of {}), which cannot be; start the ranks with "
+                                  "srun or mpirun",
+                                  launch.launcher, launch.rank, launch.world, launch.local_rank, launch.local_size));
+  }
+  return launch;
+}
+
+std::string describe(const Launch& launch) {
+  const std::string job = launch.job.empty() ? "" : fmt::format("job {}, ", launch.job);
+  const std::string rank = launch.world == 1 ? "" : fmt::format("rank {} of {}, ", launch.rank, launch.world);
+  return fmt::format("{}{}process {} on {}", job, rank, ::getpid(), launch.node);
+}
+
+int allowed_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  // More than CPU_SETSIZE processors make the fixed set too small; then all that are online count.
+  if (::sched_getaffinity(0, sizeof cores, &cores) == 0) return std::max(1, CPU_COUNT(&cores));
+  return std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+std::optional<int> requested_threads(const Lookup& lookup) {
+  const std::optional<std::string> text = lookup("OMP_NUM_THREADS");
+  if (!text || text->empty()) return std::nullopt;
+  const std::optional<int> threads = whole_number(std::string_view(*text).substr(0, text->find(',')));
+  if (threads && *threads >= 1) return threads;
+  throw ConfigError(fmt::format("OMP_NUM_THREADS={} is not a number of threads (at least 1); correct or unset it", *text));
+}
+
+int default_threads(int cores, int ranks_sharing) { return std::max(1, cores / std::max(1, ranks_sharing)); }
+
+}  // namespace convoy::cluster

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// A group of ranks that exchange tensors: the one virtual interface of the code base. Every rank of the group makes the same
+// calls in the same order. The public functions check their arguments (InternalError names what is wrong), then the backend
+// moves the bytes. All are enqueued on the stream: a buffer may be reused, and a result read, after synchronize(); on a host
+// stream that is on return. A reduction's order is a function of (group size, element count) alone, so every backend gives
+// the same bits.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "libcore/device/stream.h"
+#include "libcore/tensor/view.h"
+
+namespace convoy::comm {
+
+enum class Reduction { kSum, kMax, kMin };
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  // `data` becomes the reduction over all ranks, on all ranks. fp32, fp64, i64.
+  void all_reduce(device::Stream& stream, const tensor::MutableView& data, Reduction reduction);
+
+  // Rank r gets the reduced elements [counts[0] + .. + counts[r-1], + counts[r]) of `whole`, flat. Counts may differ and be 0.
+  // `mine` may be that part of `whole` itself.
+  void reduce_scatter(device::Stream& stream, const tensor::View& whole, const tensor::MutableView& mine,
+                      std::span<const std::int64_t> counts, Reduction reduction);
+
+  // The inverse: `whole` becomes the parts of all ranks in rank order. `mine` may be its part of `whole`. Any dtype.
+  void all_gather(device::Stream& stream, const tensor::View& mine, const tensor::MutableView& whole,
+                  std::span<const std::int64_t> counts);
+
+  void broadcast(device::Stream& stream, const tensor::MutableView& data, int root);
+
+  // Between two different ranks; messages of one pair arrive in the order they were sent.
+  void send(device::Stream& stream, const tensor::View& data, int to);
+  void receive(device::Stream& stream, const tensor::MutableView& data, int from);
+
+  // Returns after every rank has called it.
+  void barrier();
+
+  // Every rank calls it; ranks of one color form a group, ordered by (key, rank). A negative color joins none: null.
+  std::unique_ptr<Communicator> split(int color, int key);
+
+ protected:
+  Communicator(int rank, int size);
+
+ private:
+  virtual void do_all_reduce(device::Stream&, const tensor::MutableView& data, Reduction) = 0;
+  virtual void do_reduce_scatter(device::Stream&, const tensor::View& whole, const tensor::MutableView& mine,
+                                 std::span<const std::int64_t> counts, Reduction) = 0;
+  virtual void do_all_gather(device::Stream&, const tensor::View& mine, const tensor::MutableView& whole,
+                             std::span<const std::int64_t> counts) = 0;
+  virtual void do_broadcast(device::Stream&, const tensor::MutableView& data, int root) = 0;
+  virtual void do_send(device::Stream&, const tensor::View& data, int to) = 0;
+  virtual void do_receive(device::Stream&, const tensor::MutableView& data, int from) = 0;
+  virtual void do_barrier() = 0;
+  virtual std::unique_ptr<Communicator> do_split(int color, int key) = 0;
+
+  void expect_peer(int peer, const char* what) const;
+  void expect_parts(const tensor::View& whole, const tensor::View& mine, std::span<const std::int64_t> counts, const char* what) const;
+
+  int rank_, size_;
+};
+
+}  // namespace convoy::comm
