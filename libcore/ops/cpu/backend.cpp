@@ -14,6 +14,7 @@ Backend make_backend() {
   backend.activation = cpu::activation_table();
   backend.embedding = cpu::embedding_table();
   backend.classifier = cpu::classifier_table();
+  backend.attention = cpu::attention_table();
   backend.linear = cpu::linear_table();
   backend.optimizer = cpu::optimizer_table();
   return backend;
