@@ -10,7 +10,11 @@
 
 namespace convoy::preprocess {
 
+app::Command train_tokenizer_command();
 app::Command encode_command();
+app::Command info_command();
+app::Command verify_command();
+app::Command cat_command();
 
 // How inputs are read: the options that encode and train-tokenizer share.
 struct InputFlags {

@@ -7,9 +7,12 @@ int main(int argc, char** argv) {
   using namespace convoy;
   const app::Program program{.name = "convoy-preprocess",
                              .purpose = "Turn text into a tokenizer and into token datasets, and look into them.",
-                             .examples = {"convoy-preprocess encode corpus.jsonl --tokenizer tokenizer.model --out data/corpus"},
+                             .examples = {"convoy-preprocess train-tokenizer docs/ --out tokenizer --vocab-size 1000",
+                                          "convoy-preprocess encode docs/ --tokenizer tokenizer.model --out data/corpus --append-eos",
+                                          "convoy-preprocess info data/corpus"},
                              .config_table = "preprocess",
-                             .commands = {preprocess::encode_command()},
+                             .commands = {preprocess::train_tokenizer_command(), preprocess::encode_command(),
+                                          preprocess::info_command(), preprocess::verify_command(), preprocess::cat_command()},
                              .libraries = data::libraries()};
   return app::run(program, argc, argv);
 }

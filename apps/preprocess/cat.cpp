@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// convoy-preprocess cat: documents of a dataset, as ids or as text.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <memory>
+
+#include "apps/preprocess/commands.h"
+#include "libcore/base/error.h"
+#include "libcore/base/json.h"
+#include "libcore/data/indexed_dataset.h"
+#include "libcore/data/tokenizer.h"
+
+namespace convoy::preprocess {
+namespace {
+
+struct Flags {
+  std::string prefix, document;
+  std::optional<std::string> tokenizer;
+  bool decode = false, foreign = false;
+};
+
+struct DocumentRange {
+  std::int64_t first = 0, last = 0;
+  bool single = true;
+};
+
+bool parse_number(std::string_view text, std::int64_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number >= 0;
+}
+
+DocumentRange parse_range(const std::string& text, std::int64_t documents) {
+  DocumentRange range;
+  const std::size_t dash = text.find('-');
+  range.single = dash == std::string::npos;
+  bool good = parse_number(std::string_view(text).substr(0, dash), range.first);
+  range.last = range.first;
+  if (!range.single) good = good && parse_number(std::string_view(text).substr(dash + 1), range.last);
+  if (!good || range.last < range.first) {
+    throw ConfigError(fmt::format("--document {}: expected a number from 0, or a range such as 3-7", text));
+  }
+  if (range.last >= documents) {
+    throw ConfigError(fmt::format("--document {}: the dataset has {} documents, numbered from 0 to {}", text, documents, documents - 1));
+  }
+  return range;
+}
+
+void check_tokenizer(const data::IndexedDataset& dataset, const data::Tokenizer& tokenizer, const std::string& name) {
+  if (!dataset.meta() || dataset.meta()->tokenizer_sha256 == tokenizer.sha256()) return;
+  throw DataError(fmt::format("{}: its sha256 is {}, but {} was encoded by a tokenizer with sha256 {}: decoding would give another text",
+                              name, tokenizer.sha256(), dataset.prefix().string(), dataset.meta()->tokenizer_sha256));
+}
+
+void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+std::vector<std::int32_t> ids_of(const data::IndexedDataset& dataset, std::int64_t document) {
+  const auto [begin, end] = dataset.document(document);
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(end - begin));
+  dataset.read(begin, ids);
+  return ids;
+}
+
+std::string json_row(std::int64_t document, const std::vector<std::int32_t>& ids, const data::Tokenizer* tokenizer) {
+  JsonObject row;
+  row.add("document", document).add_raw("ids", fmt::format("[{}]", fmt::join(ids, ",")));
+  if (tokenizer != nullptr) row.add("text", tokenizer->decode(ids));
+  return row.text() + "\n";
+}
+
+// A single document's text goes out as it is, so that it can be compared with its source; a terminal and a list of documents
+// get line ends.
+std::string shown_text(const std::string& text, bool single) {
+  if (single && ::isatty(STDOUT_FILENO) == 0) return text;
+  return text.ends_with('\n') ? text : text + "\n";
+}
+
+int run(const Flags& flags, const app::Session& session) {
+  if (flags.decode != flags.tokenizer.has_value()) {
+    throw ConfigError(flags.decode ? "--decode needs --tokenizer M.model, the model that encoded the dataset"
+                                   : "--tokenizer is of use with --decode only");
+  }
+  const data::IndexedDataset dataset(flags.prefix, flags.foreign);
+  const DocumentRange range = parse_range(flags.document, dataset.documents());
+  std::unique_ptr<data::Tokenizer> tokenizer;
+  if (flags.decode) {
+    tokenizer = std::make_unique<data::Tokenizer>(*flags.tokenizer);
+    check_tokenizer(dataset, *tokenizer, *flags.tokenizer);
+  }
+  for (std::int64_t d = range.first; d <= range.last; ++d) {
+    const std::vector<std::int32_t> ids = ids_of(dataset, d);
+    if (session.json) {
+      put(json_row(d, ids, tokenizer.get()));
+    } else if (tokenizer) {
+      put(shown_text(tokenizer->decode(ids), range.single));
+    } else {
+      put(fmt::format("{}\n", fmt::join(ids, " ")));
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+app::Command cat_command() {
+  const auto flags = std::make_shared<Flags>();
+  return {.name = "cat",
+          .purpose = "Print documents of a dataset, as token ids or decoded.",
+          .details = "Documents are numbered from 0. With --json, one object a line.",
+          .examples = {"convoy-preprocess cat data/corpus --document 0",
+                       "convoy-preprocess cat data/corpus --document 0-2 --decode --tokenizer tokenizer.model"},
+          .options = {app::positional("PREFIX", flags->prefix, "dataset: PREFIX.bin, PREFIX.idx, PREFIX.meta.json"),
+                      app::text("document", "N", flags->document, "number of a document, or a range such as 3-7").required(),
+                      app::toggle("decode", flags->decode, "print text instead of ids"),
+                      app::text("tokenizer", "M.model", flags->tokenizer, "with --decode: the model that encoded the dataset"),
+                      app::toggle("foreign", flags->foreign, "a pair of another tool: no metadata, any shape of documents")},
+          .has_json = true,
+          .run = [flags](const app::Session& session) { return run(*flags, session); }};
+}
+
+}  // namespace convoy::preprocess

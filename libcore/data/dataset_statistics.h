@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `info` tells about a dataset: sizes, document lengths, and the cross-entropies that a language model has to beat.
+#pragma once
+
+#include <cstdint>
+
+#include "libcore/data/indexed_dataset.h"
+
+namespace convoy::data {
+
+// Lengths of documents in tokens; a percentile is the nearest rank.
+struct LengthStatistics {
+  std::int64_t least = 0, median = 0, p90 = 0, p99 = 0, most = 0;
+  double mean = 0.0;
+};
+LengthStatistics length_statistics(const IndexedDataset& dataset);
+
+// Cross-entropy in nats a token of a stream under counts of another (or the same), with add-0.1 smoothing over the vocabulary V:
+//   unigram p(w) = (c(w) + 0.1) / (N + 0.1 V); bigram p(w | v) = (c(v w) + 0.1) / (c(v .) + 0.1 V),
+// averaged over the tokens that have a predecessor in the stream, documents following each other as in training.
+struct CrossEntropy {
+  double unigram = 0.0;
+  double bigram = 0.0;
+  std::int64_t tokens = 0;  // measured
+};
+
+constexpr double kSmoothing = 0.1;
+
+// The vocabulary that both datasets share: their metadata's, or the largest id + 1 where there are none. DataError if the
+// metadata name different tokenizers, or an id lies beyond the vocabulary.
+std::int64_t shared_vocabulary(const IndexedDataset& counted, const IndexedDataset& measured);
+
+// Memory is bounded: pairs are counted in as many passes as a table of `most_pairs` entries needs.
+CrossEntropy cross_entropy(const IndexedDataset& counted, const IndexedDataset& measured, std::int64_t vocabulary,
+                           std::size_t most_pairs = std::size_t{1} << 23);
+
+}  // namespace convoy::data
