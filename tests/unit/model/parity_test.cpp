@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training of tiny models against PyTorch in double precision: losses, logits, gradient norms, rates, gradients and final
+// weights, with the tolerances that the cases bring (tests/golden/parity; how they were found: docs/testing.md).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
+#include "libcore/checkpoint/hf_folder.h"
+#include "tests/support/tmp_dir.h"
+#include "tests/unit/model/parity_case.h"
+
+namespace convoy::model {
+namespace {
+
+using nlohmann::json;
+using tensor::DType;
+
+// Collects the largest error as a share of its tolerance.
+class Checks {
+ public:
+  void close(const std::string& what, double got, const json& expected, const char* tolerance_key = "tolerance") {
+    close(what, got, expected["fp64"].get<double>(), expected[tolerance_key].get<double>());
+  }
+  void close(const std::string& what, double got, double expected, double tolerance) {
+    const double error = std::abs(got - expected);
+    EXPECT_LE(error, tolerance) << what << ": got " << got << ", expected " << expected;
+    if (!(error / tolerance <= worst_)) {
+      worst_ = error / tolerance;
+      worst_name_ = what;
+    }
+  }
+  void report(const std::string& name) const { std::printf("%s: largest error %.3f of its tolerance (%s)\n", name.c_str(), worst_, worst_name_.c_str()); }
+
+ private:
+  double worst_ = 0.0;
+  std::string worst_name_;
+};
+
+using Values = std::vector<double>;
+
+Values determined(const tensor::View& view, const json& skipped) {
+  Values values;
+  const auto* data = view.as<float>();
+  std::int64_t position = 0;
+  for (const json& range : skipped) {
+    values.insert(values.end(), data + position, data + range[0].get<std::int64_t>());
+    position = range[1].get<std::int64_t>();
+  }
+  values.insert(values.end(), data + position, data + view.count());
+  return values;
+}
+
+double relative_distance(const Values& got, const Values& expected) {
+  double difference = 0.0, norm = 0.0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    difference += (got[i] - expected[i]) * (got[i] - expected[i]);
+    norm += expected[i] * expected[i];
+  }
+  return std::sqrt(difference) / std::max(std::sqrt(norm), 1e-300);
+}
+
+void check_statistics(Checks& checks, const std::string& name, const Values& values, const json& expected) {
+  double squares = 0.0, sum = 0.0, largest = 0.0;
+  for (const double x : values) {
+    squares += x * x;
+    sum += x;
+    largest = std::max(largest, std::abs(x));
+  }
+  checks.close(name + " l2", std::sqrt(squares), expected["l2"]);
+  checks.close(name + " sum", sum, expected["sum"]);
+  checks.close(name + " absmax", largest, expected["absmax"]);
+}
+
+// Every tensor under Hugging Face's names: its statistics and, if the case has the file, its distance from the reference's.
+void check_tensors(Checks& checks, const std::string& group, const std::vector<checkpoint::NamedTensor>& ours, const json& expected,
+                   const Path& reference, const json& undetermined) {
+  const support::TmpDir dir;
+  checkpoint::write_hf_tensors(dir / "got.safetensors", ours, DType::kF32);
+  const checkpoint::SafetensorsFile got(dir / "got.safetensors");
+  ASSERT_EQ(got.tensors().size(), expected.size());
+  std::map<std::string, Values> wanted;
+  if (std::filesystem::exists(reference)) {
+    const checkpoint::SafetensorsFile file(reference);
+    for (const auto& tensor : file.tensors()) wanted[tensor.name] = determined(tensor.view, undetermined.value(tensor.name, json::array()));
+  }
+  for (const auto& tensor : got.tensors()) {
+    const std::string name = group + " " + tensor.name;
+    ASSERT_TRUE(expected.contains(tensor.name)) << name;
+    const Values values = determined(tensor.view, undetermined.value(tensor.name, json::array()));
+    check_statistics(checks, name, values, expected[tensor.name]);
+    if (wanted.empty()) continue;
+    ASSERT_EQ(values.size(), wanted[tensor.name].size()) << name;
+    checks.close(name + " distance", relative_distance(values, wanted[tensor.name]), 0.0,
+                 expected[tensor.name]["relative_distance"]["tolerance"].get<double>());
+  }
+}
+
+std::vector<checkpoint::NamedTensor> gradients(ParityRun& run) {
+  std::vector<checkpoint::NamedTensor> list;
+  for (std::size_t i = 0; i < run.parameters().size(); ++i) list.push_back({run.parameters().table()[i].name, run.parameters().gradient(i)});
+  return list;
+}
+
+std::vector<checkpoint::NamedTensor> weights(ParityRun& run) {
+  std::vector<checkpoint::NamedTensor> list;
+  for (std::size_t i = 0; i < run.parameters().size(); ++i) list.push_back({run.parameters().table()[i].name, run.optimizer().master(i)});
+  return list;
+}
+
+void check_logits(Checks& checks, ParityRun& run, const json& expected) {
+  const std::vector<float> logits = run.logits(expected["position"].get<std::int64_t>());
+  ASSERT_EQ(logits.size(), expected["fp64"].size());
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    checks.close("logit " + std::to_string(i), logits[i], expected["fp64"][i].get<double>(), expected["tolerance"].get<double>());
+  }
+}
+
+class Parity : public testing::TestWithParam<std::string> {};
+class ParityBf16 : public testing::TestWithParam<std::string> {};
+
+TEST_P(Parity, Fp32TrainingIsThatOfPyTorch) {
+  const ParityCase data(GetParam());
+  const json& expected = data.expected();
+  ParityRun run(data, DType::kF32, 1);
+  Checks checks;
+  checks.close("forward loss", run.evaluate(0), expected["forward_loss"]);
+  check_logits(checks, run, expected["logits"]);
+  run.accumulate(0);
+  check_tensors(checks, "gradient", gradients(run), expected["gradients"], data.file("grads.safetensors"), json::object());
+  for (std::int64_t step = 0; step < data.steps(); ++step) {
+    const json& want = expected["steps"][static_cast<std::size_t>(step)];
+    const ParityRun::Step got = run.train(step);
+    const std::string name = "step " + std::to_string(step);
+    checks.close(name + " loss", got.loss, want["loss"]);
+    checks.close(name + " norm", got.gradient_norm, want["grad_norm"]);
+    checks.close(name + " clip", run.optimizer().clip_scale(got.gradient_norm), want["clip_scale"].get<double>(),
+                 want["grad_norm"]["tolerance"].get<double>());
+    checks.close(name + " lr", got.rate, want["lr"]["fp64"].get<double>(), std::max(want["lr"]["tolerance"].get<double>(), 1e-12));
+  }
+  checks.close("eval loss", run.evaluate(data.steps()), expected["eval_loss"]);
+  check_tensors(checks, "weight", weights(run), expected["parameters"], data.file("final.safetensors"), expected["undetermined"]);
+  checks.report(GetParam() + " fp32");
+}
+
+TEST_P(ParityBf16, Bf16TrainingStaysWithinTheBandOfPyTorch) {
+  const ParityCase data(GetParam());
+  const json& expected = data.expected()["bf16"];
+  ParityRun run(data, DType::kBF16, 1);
+  Checks checks;
+  for (std::int64_t step = 0; step < data.steps(); ++step) {
+    const json& want = expected["steps"][static_cast<std::size_t>(step)];
+    const ParityRun::Step got = run.train(step);
+    checks.close("step " + std::to_string(step) + " loss", got.loss, want["loss"], "band");
+    checks.close("step " + std::to_string(step) + " norm", got.gradient_norm, want["grad_norm"], "band");
+  }
+  checks.close("eval loss", run.evaluate(data.steps()), expected["eval_loss"], "band");
+  checks.report(GetParam() + " bf16");
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& test) {
+  std::string name = test.param;
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+}
+
+const auto kAll = testing::Values("gpt2-tiny", "gpt2-masked", "gpt2-docmask", "llama-gqa", "llama-tied", "llama-rope3", "llama-bias", "llama-eosmask");
+
+INSTANTIATE_TEST_SUITE_P(Golden, Parity, kAll, test_name);
+INSTANTIATE_TEST_SUITE_P(Golden, ParityBf16, kAll, test_name);
+
+}  // namespace
+}  // namespace convoy::model
