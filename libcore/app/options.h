@@ -17,7 +17,7 @@ namespace convoy::app {
 // One flag. The functions below build them; `target`s must outlive the parse.
 struct Option {
   std::string name;    // "learning-rate": the flag is --learning-rate, the configuration key learning-rate
-  std::string value;   // placeholder in the help, "N"; empty for a switch
+  std::string value;   // stands for the value in the help, "N"; empty for a switch
   std::string help;    // one line; units and default included by whoever writes it unless `shown_default` is set
   std::string group;   // heading in --help; empty for the command's own list
   bool is_list = false;      // may be repeated; repeating adds up, and on the command line replaces the file's list

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads typed keys of one JSON object, remembers which keys were asked for, and collects every problem instead of stopping
-// at the first. Private to the module: it includes the JSON library.
+// at the first. Private to the module: it knows the JSON library.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace convoy::model {
 
