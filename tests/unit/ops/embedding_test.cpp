@@ -92,23 +92,32 @@ TEST(Embedding, BackwardAddsInTheOrderOfTheRows) {
 }
 
 TEST_P(EmbeddingTest, DoesNotDependOnTheThreadsAndAllocatesNothing) {
-  std::vector<std::int32_t> ids;
-  for (std::int32_t i = 0; i < 601; ++i) ids.push_back(i * i % 19);
-  const Matrix tokens = integers(ids), table = random_matrix(19, 131, dtype(), 6), dy = random_matrix(601, 131, dtype(), 7);
-  const Matrix y1(601, 131, dtype()), y3(601, 131, dtype());
-  const Matrix d1 = random_matrix(19, 131, DType::kF32, 8), d3 = random_matrix(19, 131, DType::kF32, 8);
-  Stream three(backend(), 3);
-  const auto both = [&](Stream& stream, const Matrix& y, const Matrix& dtable) {
-    embedding_forward(stream, {.tokens = tokens.view(), .table = table.view(), .first = 0, .positions = {}, .position_table = {},
-                               .y = y.view()});
-    embedding_backward(stream, {.tokens = tokens.view(), .first = 0, .positions = {}, .dy = dy.view(), .dtable = dtable.view(),
-                                .dposition_table = {}});
+  std::vector<std::int32_t> ids, at;
+  for (std::int32_t i = 0; i < 601; ++i) {
+    ids.push_back(i * i % 19);
+    at.push_back(i % 7);
+  }
+  const Matrix tokens = integers(ids), positions = integers(at), dy = random_matrix(601, 131, dtype(), 7);
+  const Matrix table = random_matrix(19, 131, dtype(), 6), places = random_matrix(7, 131, dtype(), 9);
+  struct Results {
+    explicit Results(DType dtype)
+        : y(601, 131, dtype), dtable(random_matrix(19, 131, DType::kF32, 8)), dplaces(random_matrix(7, 131, DType::kF32, 10)) {}
+    Matrix y, dtable, dplaces;
   };
-  both(stream_, y1, d1);
-  both(three, y3, d3);
-  EXPECT_EQ(y1.bytes(), y3.bytes());
-  EXPECT_EQ(d1.bytes(), d3.bytes());
-  expect_no_allocation(three, [&] { both(three, y3, d3); });
+  const auto both = [&](Stream& stream, const Results& results) {
+    embedding_forward(stream, {.tokens = tokens.view(), .table = table.view(), .first = 0, .positions = positions.view(),
+                               .position_table = places.view(), .y = results.y.view()});
+    embedding_backward(stream, {.tokens = tokens.view(), .first = 0, .positions = positions.view(), .dy = dy.view(),
+                                .dtable = results.dtable.view(), .dposition_table = results.dplaces.view()});
+  };
+  const Results one(dtype()), other(dtype());
+  Stream three(backend(), 3);
+  both(stream_, one);
+  both(three, other);
+  EXPECT_EQ(one.y.bytes(), other.y.bytes());
+  EXPECT_EQ(one.dtable.bytes(), other.dtable.bytes());
+  EXPECT_EQ(one.dplaces.bytes(), other.dplaces.bytes());
+  expect_no_allocation(three, [&] { both(three, other); });
 }
 
 TEST(Embedding, RefusesWrongShapesAndPositions) {

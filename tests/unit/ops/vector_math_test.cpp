@@ -61,6 +61,8 @@ HWY_EXPORT(slotted_sum);
 
 namespace {
 
+// Half a unit for the last rounding, half for the polynomial's last step, little for the reduction.
+constexpr double kExpUlps = 1.1;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // Runs the test's body with the dispatched kernels, then with the baseline's.
@@ -90,13 +92,13 @@ double ulps(float got, double expected) {
   return std::abs(static_cast<double>(got) - expected) / static_cast<double>(std::nextafter(nearest, kInfinity) - nearest);
 }
 
-TEST_P(VectorMath, ExpIsWithinTwoUnitsInTheLastPlace) {
+TEST_P(VectorMath, ExpIsRightToAboutAUnitInTheLastPlace) {
   for (const auto& x : {sweep(-86.6f, 88.72f, 400'003), sweep(-1.0f, 1.0f, 100'003)}) {
     std::vector<float> y(x.size());
     run([&] { HWY_DYNAMIC_DISPATCH(exp_row)(x.data(), y.data(), static_cast<std::int64_t>(x.size())); });
     double worst = 0.0;
     for (std::size_t i = 0; i < x.size(); ++i) worst = std::max(worst, ulps(y[i], std::exp(static_cast<double>(x[i]))));
-    EXPECT_LE(worst, 2.0);
+    EXPECT_LE(worst, kExpUlps);
   }
 }
 
