@@ -32,6 +32,17 @@ function(convoy_program name)
   install(TARGETS convoy-${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
+# What a sanitizer build's tests have in their environment. The suppressions name frames of run-times that we do not build.
+set(CONVOY_SANITIZER_ENVIRONMENT "")
+if(CONVOY_SANITIZE MATCHES "thread")
+  # libgomp is not instrumented: with more than one thread correct code is reported.
+  set(CONVOY_SANITIZER_ENVIRONMENT OMP_NUM_THREADS=1 "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp")
+elseif(CONVOY_SANITIZE)
+  # abort_on_error: a finding is a signal, which death tests and the fuzz driver see.
+  set(CONVOY_SANITIZER_ENVIRONMENT "ASAN_OPTIONS=abort_on_error=1:allocator_may_return_null=1"
+    "UBSAN_OPTIONS=abort_on_error=1:print_stacktrace=1" "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp")
+endif()
+
 # convoy_test(NAME SOURCES a_test.cpp ... MODULES base ... [LABEL fast|ci|long] [TIMEOUT seconds] [PRIVATE target ...]
 #             [ENVIRONMENT VAR=value ...])
 # One gtest executable, registered as one ctest case under its label (default fast). A label that CONVOY_TEST_LABELS leaves
@@ -56,7 +67,8 @@ function(convoy_test name)
   endforeach()
   target_precompile_headers(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${arg_ENVIRONMENT}")
+  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
+    ENVIRONMENT "${arg_ENVIRONMENT};${CONVOY_SANITIZER_ENVIRONMENT}")
 endfunction()
 
 # convoy_fuzzer(NAME SOURCES a_fuzz.cpp ... MODULES base ... CORPUS directory [PRIVATE target ...])
@@ -82,8 +94,6 @@ function(convoy_fuzzer name)
     target_link_libraries(${name} PRIVATE convoy::${module})
   endforeach()
   add_test(NAME ${name} COMMAND ${name} --seconds ${_seconds} "${_corpus}")
-  # abort_on_error: the driver then sees the sanitizer's finding as a signal, and keeps the input.
   math(EXPR _timeout "${_seconds} + 120")
-  set_tests_properties(${name} PROPERTIES LABELS ci TIMEOUT ${_timeout}
-    ENVIRONMENT "ASAN_OPTIONS=abort_on_error=1;UBSAN_OPTIONS=abort_on_error=1:print_stacktrace=1")
+  set_tests_properties(${name} PROPERTIES LABELS ci TIMEOUT ${_timeout} ENVIRONMENT "${CONVOY_SANITIZER_ENVIRONMENT}")
 endfunction()
