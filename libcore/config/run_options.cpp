@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/config/run_options.h"
+
+#include <filesystem>
+
+#include "libcore/base/units.h"
+
+namespace convoy::config {
+
+std::pair<std::string, std::string> named_prefix(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  // An equals sign after a slash belongs to the path.
+  if (equals != std::string::npos && equals < text.find('/')) return {text.substr(0, equals), text.substr(equals + 1)};
+  return {std::filesystem::path(text).filename().string(), text};
+}
+
+std::string parse_cadence(const std::string& text, Cadence& cadence) {
+  const std::string problem = "is neither a number of steps (100, 1K) nor a time (90s, 10m, 2h30m), both above zero";
+  const bool is_time = !text.empty() && std::string("smhd").find(text.back()) != std::string::npos;
+  cadence = {};
+  if (is_time) {
+    const Parsed<double> seconds = parse_seconds(text);
+    if (!seconds.ok() || !(seconds.value > 0.0)) return problem;
+    cadence.seconds = seconds.value;
+    return "";
+  }
+  const Parsed<std::int64_t> steps = parse_count(text);
+  if (!steps.ok() || steps.value < 1) return problem;
+  cadence.steps = steps.value;
+  return "";
+}
+
+}  // namespace convoy::config

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a training run can be told, as plain structs with the defaults that --help shows. Values that depend on others
+// (the micro-batch, the number of steps) stay empty here and are settled by resolve().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convoy::config {
+
+struct ModelOptions {
+  std::string model;                            // a preset's name, or a config.json
+  std::string init_from;                        // a Hugging Face folder: weights only
+  std::optional<std::int64_t> sequence_length;  // T; default: the model's positions, at most 2048
+  std::string tie_embeddings = "auto";          // auto, yes, no
+  bool attention_reset_at_document = false;
+  std::optional<double> dropout;  // default: the model's own rate
+};
+
+struct DataOptions {
+  std::vector<std::string> data;        // PREFIX
+  std::vector<std::string> valid_data;  // [NAME=]PREFIX
+  std::string order = "shuffled";       // shuffled, sequential
+  std::int64_t seed = 1;
+  bool foreign = false;  // take pairs without a commit marker
+  bool mask_loss_after_eos = false;
+  std::optional<std::int64_t> eos_id;
+};
+
+struct BatchOptions {
+  std::int64_t global_batch = 32;           // sequences
+  std::optional<std::int64_t> micro_batch;  // sequences; default: the largest divisor up to 8
+  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> tokens;  // B T of them a step
+};
+
+struct OptimizerOptions {
+  double lr = 3e-4;
+  std::optional<double> min_lr;     // cosine; default: lr / 10
+  std::string schedule = "cosine";  // constant, cosine
+  std::int64_t warmup_steps = 0;
+  std::optional<std::int64_t> decay_steps;  // default: the resolved number of steps
+  double weight_decay = 0.1;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double clip_norm = 1.0;
+  std::int64_t max_skipped_steps = 20;
+};
+
+struct DeviceOptions {
+  std::string precision = "bf16";  // fp32, bf16
+  std::string device = "auto";     // auto, cpu, cuda
+  std::optional<std::int64_t> threads;
+  bool oversubscribe = false;
+};
+
+// "100" or "1K": after every step that it divides; "10m" or "90s": when that long has passed since the last commit.
+struct Cadence {
+  std::int64_t steps = 0;
+  double seconds = 0.0;
+};
+
+struct OutputOptions {
+  std::string out;
+  std::string checkpoint_every;   // a Cadence; empty: at the end alone
+  std::int64_t eval_every = 0;    // steps; 0: at the end alone
+  std::int64_t eval_steps = 100;  // global batches at most; 0: the whole set
+  std::int64_t log_every = 0;     // steps; 0: by time
+  bool tensorboard = true;
+  std::optional<std::int64_t> dump_gradients;  // a step
+  std::optional<double> peak_tflops;           // of the device, for MFU
+};
+
+struct RunOptions {
+  ModelOptions model;
+  DataOptions data;
+  BatchOptions batch;
+  OptimizerOptions optimizer;
+  DeviceOptions device;
+  OutputOptions output;
+};
+
+// Splits [NAME=]PREFIX; the name is the prefix's last component unless given.
+std::pair<std::string, std::string> named_prefix(const std::string& text);
+
+// Reads a Cadence; returns the problem as a clause, or an empty string.
+std::string parse_cadence(const std::string& text, Cadence& cadence);
+
+}  // namespace convoy::config

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/config/validate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "libcore/base/error.h"
+
+namespace convoy::config {
+namespace {
+
+constexpr std::int64_t kLargestDefaultMicroBatch = 8;
+constexpr std::int64_t kLongestDefaultSequence = 2048;
+
+std::int64_t default_micro_batch(std::int64_t global_batch) {
+  for (std::int64_t b = std::min(kLargestDefaultMicroBatch, global_batch); b > 1; --b) {
+    if (global_batch % b == 0) return b;
+  }
+  return 1;
+}
+
+std::int64_t sequence_length(const RunOptions& options, const ModelFacts& model) {
+  return options.model.sequence_length.value_or(std::min(model.positions, kLongestDefaultSequence));
+}
+
+// 0 where neither --steps nor --tokens is given, or T is not known.
+std::int64_t resolved_steps(const RunOptions& options, std::int64_t length) {
+  if (options.batch.steps) return *options.batch.steps;
+  const std::int64_t per_step = options.batch.global_batch * length;
+  if (!options.batch.tokens || per_step <= 0) return 0;
+  return (*options.batch.tokens + per_step - 1) / per_step;
+}
+
+void check_batch(const BatchOptions& batch, std::vector<std::string>& problems) {
+  if (batch.steps && batch.tokens) {
+    problems.push_back("--steps and --tokens are both given: each sets the length of the run, keep one");
+  } else if (!batch.steps && !batch.tokens) {
+    problems.push_back("the length of the run is not given: add --steps N or --tokens N");
+  }
+  if (!batch.micro_batch || batch.global_batch % *batch.micro_batch == 0) return;
+  const std::int64_t micro = *batch.micro_batch;
+  const std::int64_t below = batch.global_batch / micro * micro;
+  const std::string legal = below > 0 ? fmt::format("{} or {}", below, below + micro) : fmt::format("{}", micro);
+  problems.push_back(fmt::format(
+      "--global-batch-size {} does not divide into micro-batches of --micro-batch-size {} on 1 rank: the nearest legal "
+      "global batch size is {}",
+      batch.global_batch, micro, legal));
+}
+
+void check_schedule(const RunOptions& options, std::int64_t steps, std::vector<std::string>& problems) {
+  const OptimizerOptions& optimizer = options.optimizer;
+  const std::int64_t warmup = optimizer.warmup_steps;
+  if (optimizer.min_lr && *optimizer.min_lr > optimizer.lr) {
+    problems.push_back(
+        fmt::format("--min-lr {} is above --lr {}: the rate would rise while it decays; the largest legal "
+                    "value is {}",
+                    *optimizer.min_lr, optimizer.lr, optimizer.lr));
+  }
+  if (steps > 0 && warmup > steps) {
+    problems.push_back(
+        fmt::format("--warmup-steps {} is beyond the run's {} steps: the peak rate would never be reached; "
+                    "the largest legal value is {}",
+                    warmup, steps, steps));
+  }
+  if (optimizer.schedule == "cosine" && optimizer.decay_steps && *optimizer.decay_steps < warmup) {
+    problems.push_back(
+        fmt::format("--decay-steps {} ends before --warmup-steps {} does: the decay counts from step 0, "
+                    "warm-up included; the smallest legal value is {}",
+                    *optimizer.decay_steps, warmup, warmup));
+  }
+}
+
+void check_model(const RunOptions& options, const ModelFacts& model, std::vector<std::string>& problems) {
+  const std::int64_t length = sequence_length(options, model);
+  if (length > model.positions) {
+    problems.push_back(
+        fmt::format("--sequence-length {} is beyond the {} positions of model '{}': the largest legal value is {}",
+                    length, model.positions, model.name, model.positions));
+  }
+  const double dropout = options.model.dropout.value_or(model.dropout);
+  if (dropout <= 0.0) return;
+  const std::string source = options.model.dropout
+                                 ? fmt::format("--dropout {}", dropout)
+                                 : fmt::format("the dropout rate {} of model '{}'", dropout, model.name);
+  problems.push_back(source +
+                     " cannot be trained: dropout is not part of this version; give --dropout 0 to train without it");
+}
+
+void check_data(const DataFacts& data, const ModelFacts& model, std::int64_t length, Problems& problems) {
+  const std::string what = data.name.empty() ? "--data" : "--valid-data";
+  if (data.largest_id && *data.largest_id >= model.vocabulary) {
+    problems.data.push_back(fmt::format(
+        "{} {}: holds token id {}, but the vocabulary of model '{}' has {} entries (ids 0 to {}): train a model whose "
+        "vocabulary is at least {}, or encode with the model's own tokenizer",
+        what, data.prefix, *data.largest_id, model.name, model.vocabulary, model.vocabulary - 1, *data.largest_id + 1));
+  }
+  if (length <= model.positions && data.tokens < length + 1) {
+    problems.data.push_back(fmt::format(
+        "{} {}: holds {} tokens, but one sample takes --sequence-length {} and one more: give more data or a sequence "
+        "length of at most {}",
+        what, data.prefix, data.tokens, length, std::max<std::int64_t>(data.tokens - 1, 0)));
+  }
+}
+
+void check_sets(const RunOptions& options, std::vector<std::string>& problems) {
+  if (options.data.data.empty()) problems.push_back("no training data: add --data PREFIX (PREFIX.bin and PREFIX.idx)");
+  if (options.data.data.size() > 1) {
+    problems.push_back(
+        fmt::format("--data is given {} times: mixing data sets is not part of this version; join them with "
+                    "convoy-preprocess merge, or keep one",
+                    options.data.data.size()));
+  }
+  std::set<std::string> names;
+  for (const std::string& text : options.data.valid_data) {
+    const auto [name, prefix] = named_prefix(text);
+    if (name.empty() || prefix.empty()) {
+      problems.push_back(fmt::format("--valid-data {}: expected PREFIX or NAME=PREFIX", text));
+    } else if (!names.insert(name).second) {
+      problems.push_back(
+          fmt::format("--valid-data {}: a second validation set is called '{}'; give one a name of its own: "
+                      "NAME={}",
+                      text, name, prefix));
+    }
+  }
+}
+
+void check_output(const RunOptions& options, std::int64_t steps, std::vector<std::string>& problems) {
+  const OutputOptions& output = options.output;
+  Cadence cadence;
+  if (output.out.empty()) problems.push_back("no run directory: add --out RUN");
+  if (!output.checkpoint_every.empty()) {
+    const std::string problem = parse_cadence(output.checkpoint_every, cadence);
+    if (!problem.empty())
+      problems.push_back(fmt::format("--checkpoint-every '{}' {}", output.checkpoint_every, problem));
+  }
+  if (output.eval_every > 0 && options.data.valid_data.empty()) {
+    problems.push_back(
+        fmt::format("--eval-every {} without anything to evaluate on: add --valid-data PREFIX", output.eval_every));
+  }
+  if (output.dump_gradients && steps > 0 && *output.dump_gradients > steps) {
+    problems.push_back(fmt::format("--dump-gradients {} is beyond the run's {} steps: the largest legal value is {}",
+                                   *output.dump_gradients, steps, steps));
+  }
+}
+
+void check_machine(const RunOptions& options, const MachineFacts& machine, std::vector<std::string>& problems) {
+  const DeviceOptions& device = options.device;
+  if (machine.tasks > 1) {
+    problems.push_back(fmt::format(
+        "{} started {} tasks, but this version trains on one rank: {} copies would train the same model side by "
+        "side and write into one run directory; launch one task (srun -n 1, mpirun -n 1, or the program alone)",
+        machine.launcher, machine.tasks, machine.tasks));
+  }
+  if (device.device == "cuda" && !machine.has_cuda) {
+    problems.push_back("--device cuda: this build has no CUDA backend; use --device cpu or auto");
+  }
+  const bool from_environment = !device.threads && machine.omp_threads;
+  const std::int64_t threads = device.threads.value_or(machine.omp_threads.value_or(1));
+  if (threads > 1 && threads > machine.cores && !device.oversubscribe) {
+    problems.push_back(
+        fmt::format("{} {} exceeds the {} core{} that this process may use, which would make it slower: the largest "
+                    "legal value is {}, or "
+                    "add --oversubscribe",
+                    from_environment ? "OMP_NUM_THREADS" : "--threads", threads, machine.cores,
+                    machine.cores == 1 ? "" : "s", machine.cores));
+  }
+}
+
+std::optional<std::int32_t> end_of_text(const RunOptions& options, const Facts& facts) {
+  if (!facts.train.empty() && facts.train.front().eos_id) return facts.train.front().eos_id;
+  if (facts.model && facts.model->eos_id) return facts.model->eos_id;
+  if (options.data.eos_id) return static_cast<std::int32_t>(*options.data.eos_id);
+  return std::nullopt;
+}
+
+void check_end_of_text(const RunOptions& options, const Facts& facts, std::vector<std::string>& problems) {
+  if (!options.data.mask_loss_after_eos || facts.train.empty() || !facts.model || end_of_text(options, facts)) return;
+  problems.push_back(
+      "--mask-loss-after-eos: neither the data nor the model's config.json names an end-of-text token; add "
+      "--eos-id N");
+}
+
+}  // namespace
+
+void validate(const RunOptions& options, const Facts& facts, Problems& problems) {
+  const std::int64_t length =
+      facts.model ? sequence_length(options, *facts.model) : options.model.sequence_length.value_or(0);
+  const std::int64_t steps = resolved_steps(options, length);
+  if (options.model.model.empty() && options.model.init_from.empty()) {
+    problems.usage.push_back("no model: add --model PRESET or --model config.json, or --init-from HF_DIR");
+  }
+  check_sets(options, problems.usage);
+  check_batch(options.batch, problems.usage);
+  check_schedule(options, steps, problems.usage);
+  check_output(options, steps, problems.usage);
+  check_machine(options, facts.machine, problems.usage);
+  check_end_of_text(options, facts, problems.usage);
+  if (!facts.model) return;
+  check_model(options, *facts.model, problems.usage);
+  for (const DataFacts& data : facts.train) check_data(data, *facts.model, length, problems);
+  for (const DataFacts& data : facts.valid) check_data(data, *facts.model, length, problems);
+}
+
+void throw_if_any(const Problems& problems) {
+  if (problems.empty()) return;
+  std::vector<std::string> all = problems.usage;
+  all.insert(all.end(), problems.data.begin(), problems.data.end());
+  const ConfigError joined(all);
+  if (!problems.usage.empty()) throw joined;
+  throw DataError(joined.what());
+}
+
+Resolved resolve(const RunOptions& options, const Facts& facts) {
+  check(facts.model.has_value(), "a validated run has a model");
+  Resolved resolved;
+  resolved.sequence_length = sequence_length(options, *facts.model);
+  resolved.global_batch = options.batch.global_batch;
+  resolved.micro_batch = options.batch.micro_batch.value_or(default_micro_batch(options.batch.global_batch));
+  resolved.micro_batches = resolved.global_batch / resolved.micro_batch;
+  resolved.steps = resolved_steps(options, resolved.sequence_length);
+  resolved.decay_steps = options.optimizer.decay_steps.value_or(resolved.steps);
+  resolved.min_lr = options.optimizer.min_lr.value_or(options.optimizer.lr / 10.0);
+  resolved.threads = static_cast<int>(
+      options.device.threads.value_or(facts.machine.omp_threads.value_or(facts.machine.default_threads)));
+  if (!options.output.checkpoint_every.empty())
+    parse_cadence(options.output.checkpoint_every, resolved.checkpoint_every);
+  if (options.data.mask_loss_after_eos) resolved.eos_id = end_of_text(options, facts);
+  return resolved;
+}
+
+}  // namespace convoy::config

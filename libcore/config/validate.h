@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that can be known to be wrong before anything is allocated, all at once; and the values that a sound
+// configuration leaves open. Pure: files and the machine come in as facts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libcore/config/run_options.h"
+
+namespace convoy::config {
+
+// What validation needs to know of the model.
+struct ModelFacts {
+  std::string name;
+  std::int64_t vocabulary = 0;
+  std::int64_t positions = 0;
+  double dropout = 0.0;
+  std::optional<std::int32_t> eos_id;
+};
+
+// What it needs to know of one data set.
+struct DataFacts {
+  std::string name;  // of a validation set; empty: the training data
+  std::string prefix;
+  std::int64_t tokens = 0;
+  std::optional<std::int64_t> vocabulary;  // of the tokenizer that made it
+  std::optional<std::int64_t> largest_id;  // where it was looked for
+  std::optional<std::int32_t> eos_id;
+};
+
+struct MachineFacts {
+  int cores = 1;                            // that this process may use
+  int default_threads = 1;                  // where nobody asks for a number
+  std::optional<std::int64_t> omp_threads;  // OMP_NUM_THREADS, where set
+  int tasks = 1;                            // of the launch
+  std::string launcher;                     // that started them: "srun"
+  bool has_cuda = false;
+};
+
+struct Facts {
+  std::optional<ModelFacts> model;  // empty: it could not be read, which has been reported
+  std::vector<DataFacts> train;
+  std::vector<DataFacts> valid;
+  MachineFacts machine;
+};
+
+// Problems by exit code: usage is 2, data is 3.
+struct Problems {
+  std::vector<std::string> usage;
+  std::vector<std::string> data;
+  bool empty() const { return usage.empty() && data.empty(); }
+};
+
+void validate(const RunOptions& options, const Facts& facts, Problems& problems);
+
+// Throws all of them: a ConfigError if any is usage, else a DataError; returns if there are none.
+void throw_if_any(const Problems& problems);
+
+// A run with nothing left open.
+struct Resolved {
+  std::int64_t sequence_length = 0;  // T
+  std::int64_t global_batch = 0;     // sequences a step
+  std::int64_t micro_batch = 0;      // B
+  std::int64_t micro_batches = 0;    // a step
+  std::int64_t steps = 0;
+  std::int64_t decay_steps = 0;
+  double min_lr = 0.0;
+  int threads = 1;
+  Cadence checkpoint_every;            // both 0: at the end alone
+  std::optional<std::int32_t> eos_id;  // where the loss is masked after it
+};
+
+// Requires that validate() found nothing.
+Resolved resolve(const RunOptions& options, const Facts& facts);
+
+}  // namespace convoy::config

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/config/run_options.h"
+
+namespace convoy::config {
+namespace {
+
+using Pair = std::pair<std::string, std::string>;
+
+TEST(NamedPrefix, TakesTheNameBeforeTheEqualsSign) { EXPECT_EQ(named_prefix("news=data/n"), Pair("news", "data/n")); }
+
+TEST(NamedPrefix, NamesASetAfterItsLastComponent) {
+  EXPECT_EQ(named_prefix("data/docs.valid"), Pair("docs.valid", "data/docs.valid"));
+}
+
+TEST(NamedPrefix, LeavesAnEqualsSignInsideAPathAlone) {
+  EXPECT_EQ(named_prefix("data/lr=3/x"), Pair("x", "data/lr=3/x"));
+}
+
+TEST(Cadence, ReadsStepsWithUnits) {
+  Cadence cadence;
+  EXPECT_EQ(parse_cadence("1K", cadence), "");
+  EXPECT_EQ(cadence.steps, 1000);
+  EXPECT_EQ(cadence.seconds, 0.0);
+}
+
+TEST(Cadence, ReadsATime) {
+  Cadence cadence;
+  EXPECT_EQ(parse_cadence("2h30m", cadence), "");
+  EXPECT_EQ(cadence.steps, 0);
+  EXPECT_EQ(cadence.seconds, 9000.0);
+}
+
+TEST(Cadence, RefusesZeroAndNonsense) {
+  Cadence cadence;
+  for (const char* text : {"0", "0s", "-3", "often", "m", ""}) {
+    EXPECT_THAT(parse_cadence(text, cadence), testing::HasSubstr("number of steps")) << text;
+  }
+}
+
+}  // namespace
+}  // namespace convoy::config

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/config/validate.h"
+
+#include "libcore/base/error.h"
+
+namespace convoy::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A run that nothing is wrong with: B 8, T 16, 100 tokens.
+RunOptions sound_options() {
+  RunOptions options;
+  options.model.model = "tiny";
+  options.model.sequence_length = 16;
+  options.data.data = {"train"};
+  options.batch.global_batch = 8;
+  options.batch.micro_batch = 4;
+  options.batch.steps = 10;
+  options.output.out = "run";
+  return options;
+}
+
+Facts sound_facts() {
+  Facts facts;
+  facts.model = ModelFacts{"tiny", 50, 32, 0.0, std::nullopt};
+  facts.train.push_back({"", "train", 100, 50, std::nullopt, std::nullopt});
+  facts.machine.cores = 2;
+  facts.machine.default_threads = 2;
+  return facts;
+}
+
+Problems problems_of(const RunOptions& options, const Facts& facts) {
+  Problems problems;
+  validate(options, facts, problems);
+  return problems;
+}
+
+TEST(Validate, FindsNothingWrongWithASoundRun) {
+  const Problems problems = problems_of(sound_options(), sound_facts());
+  EXPECT_THAT(problems.usage, IsEmpty());
+  EXPECT_THAT(problems.data, IsEmpty());
+  EXPECT_NO_THROW(throw_if_any(problems));
+}
+
+TEST(Validate, ListsEveryProblemAtOnce) {
+  RunOptions options = sound_options();
+  options.model.sequence_length = 33;
+  options.batch.micro_batch = 3;
+  options.optimizer.warmup_steps = 11;
+  options.optimizer.min_lr = 1.0;
+  options.output.dump_gradients = 12;
+  options.output.out.clear();
+  const Problems problems = problems_of(options, sound_facts());
+  EXPECT_THAT(problems.usage,
+              testing::UnorderedElementsAre(HasSubstr("--sequence-length 33"), HasSubstr("--micro-batch-size 3"),
+                                            HasSubstr("--warmup-steps 11"), HasSubstr("--min-lr 1"),
+                                            HasSubstr("--dump-gradients 12"), HasSubstr("--out")));
+  try {
+    throw_if_any(problems);
+    FAIL() << "six problems were let through";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.problems().size(), 6u);
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+  }
+}
+
+TEST(Validate, NamesTheNearestLegalBatchSizes) {
+  RunOptions options = sound_options();
+  options.batch.global_batch = 10;
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("8 or 12")));
+  options.batch.global_batch = 3;
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("global batch size is 4")));
+}
+
+TEST(Validate, RefusesSequencesBeyondThePositions) {
+  RunOptions options = sound_options();
+  options.model.sequence_length = 33;
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("beyond the 32 positions")));
+  options.model.sequence_length = 32;
+  EXPECT_TRUE(problems_of(options, sound_facts()).empty());
+}
+
+TEST(Validate, RefusesATokenBeyondTheVocabularyAsADataError) {
+  Facts facts = sound_facts();
+  facts.train[0].largest_id = 50;
+  const Problems problems = problems_of(sound_options(), facts);
+  EXPECT_THAT(problems.data, ElementsAre(HasSubstr("token id 50")));
+  EXPECT_THROW(throw_if_any(problems), DataError);
+  facts.train[0].largest_id = 49;
+  EXPECT_TRUE(problems_of(sound_options(), facts).empty());
+}
+
+TEST(Validate, RefusesDataShorterThanOneSample) {
+  Facts facts = sound_facts();
+  facts.valid.push_back({"v", "valid", 16, 50, std::nullopt, std::nullopt});
+  EXPECT_THAT(problems_of(sound_options(), facts).data, ElementsAre(HasSubstr("holds 16 tokens")));
+  facts.valid[0].tokens = 17;
+  EXPECT_TRUE(problems_of(sound_options(), facts).empty());
+}
+
+TEST(Validate, UsageDecidesTheExitCodeWhereBothKindsOccur) {
+  RunOptions options = sound_options();
+  options.batch.micro_batch = 3;
+  Facts facts = sound_facts();
+  facts.train[0].largest_id = 99;
+  const Problems problems = problems_of(options, facts);
+  try {
+    throw_if_any(problems);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("token id 99"));
+    EXPECT_THAT(error.what(), HasSubstr("--micro-batch-size 3"));
+  }
+}
+
+TEST(Validate, RefusesToTrainCopiesSideBySide) {
+  Facts facts = sound_facts();
+  facts.machine.tasks = 4;
+  facts.machine.launcher = "srun";
+  EXPECT_THAT(problems_of(sound_options(), facts).usage, ElementsAre(HasSubstr("4 copies would train")));
+}
+
+TEST(Validate, RefusesDropoutWhereverItComesFrom) {
+  RunOptions options = sound_options();
+  Facts facts = sound_facts();
+  facts.model->dropout = 0.1;
+  EXPECT_THAT(problems_of(options, facts).usage, ElementsAre(HasSubstr("the dropout rate 0.1 of model 'tiny'")));
+  options.model.dropout = 0.0;
+  EXPECT_TRUE(problems_of(options, facts).empty());
+  options.model.dropout = 0.2;
+  EXPECT_THAT(problems_of(options, facts).usage, ElementsAre(HasSubstr("--dropout 0.2")));
+}
+
+TEST(Validate, RefusesMoreThreadsThanCoresUnlessTold) {
+  RunOptions options = sound_options();
+  Facts facts = sound_facts();
+  options.device.threads = 3;
+  EXPECT_THAT(problems_of(options, facts).usage, ElementsAre(HasSubstr("--threads 3")));
+  options.device.oversubscribe = true;
+  EXPECT_TRUE(problems_of(options, facts).empty());
+  options.device = {};
+  facts.machine.omp_threads = 5;
+  EXPECT_THAT(problems_of(options, facts).usage, ElementsAre(HasSubstr("OMP_NUM_THREADS 5")));
+  options.device.threads = 2;
+  EXPECT_TRUE(problems_of(options, facts).empty());
+}
+
+TEST(Validate, OneThreadIsNeverTooMany) {
+  RunOptions options = sound_options();
+  Facts facts = sound_facts();
+  facts.machine.cores = 0;
+  options.device.threads = 1;
+  EXPECT_TRUE(problems_of(options, facts).empty());
+}
+
+TEST(Validate, WantsExactlyOneLength) {
+  RunOptions options = sound_options();
+  options.batch.tokens = 1000;
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("both given")));
+  options.batch.steps.reset();
+  options.batch.tokens.reset();
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("length of the run is not given")));
+}
+
+TEST(Validate, RefusesASecondDataSetInsteadOfTrainingOnTheLast) {
+  RunOptions options = sound_options();
+  options.data.data = {"a", "b"};
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("--data is given 2 times")));
+}
+
+TEST(Validate, RefusesTwoValidationSetsOfOneName) {
+  RunOptions options = sound_options();
+  options.data.valid_data = {"a/v", "b/v"};
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("NAME=b/v")));
+  options.data.valid_data = {"a/v", "other=b/v"};
+  EXPECT_TRUE(problems_of(options, sound_facts()).empty());
+}
+
+TEST(Validate, WantsAnEndOfTextTokenToMaskAfter) {
+  RunOptions options = sound_options();
+  options.data.mask_loss_after_eos = true;
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("--eos-id")));
+  options.data.eos_id = 3;
+  EXPECT_TRUE(problems_of(options, sound_facts()).empty());
+}
+
+TEST(Resolve, CountsStepsOfATokenBudgetUpwards) {
+  RunOptions options = sound_options();
+  options.batch.steps.reset();
+  options.batch.tokens = 8 * 16 * 3 + 1;
+  EXPECT_EQ(resolve(options, sound_facts()).steps, 4);
+}
+
+TEST(Resolve, FillsWhatDependsOnOtherValues) {
+  RunOptions options = sound_options();
+  options.model.sequence_length.reset();
+  options.batch.micro_batch.reset();
+  options.batch.global_batch = 12;
+  options.optimizer.lr = 0.5;
+  const Resolved resolved = resolve(options, sound_facts());
+  EXPECT_EQ(resolved.sequence_length, 32);
+  EXPECT_EQ(resolved.micro_batch, 6);
+  EXPECT_EQ(resolved.micro_batches, 2);
+  EXPECT_EQ(resolved.decay_steps, 10);
+  EXPECT_DOUBLE_EQ(resolved.min_lr, 0.05);
+  EXPECT_EQ(resolved.threads, 2);
+}
+
+TEST(Resolve, TakesTheEndOfTextOfTheDataBeforeTheModelsBeforeTheFlags) {
+  RunOptions options = sound_options();
+  Facts facts = sound_facts();
+  options.data.eos_id = 3;
+  EXPECT_EQ(resolve(options, facts).eos_id, std::nullopt);
+  options.data.mask_loss_after_eos = true;
+  EXPECT_EQ(resolve(options, facts).eos_id, 3);
+  facts.model->eos_id = 2;
+  EXPECT_EQ(resolve(options, facts).eos_id, 2);
+  facts.train[0].eos_id = 1;
+  EXPECT_EQ(resolve(options, facts).eos_id, 1);
+}
+
+TEST(Resolve, TakesThreadsFromTheFlagBeforeTheEnvironmentBeforeTheCores) {
+  RunOptions options = sound_options();
+  Facts facts = sound_facts();
+  facts.machine.omp_threads = 1;
+  EXPECT_EQ(resolve(options, facts).threads, 1);
+  options.device.threads = 2;
+  EXPECT_EQ(resolve(options, facts).threads, 2);
+}
+
+}  // namespace
+}  // namespace convoy::config
