@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/checkpoint/step_directory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "libcore/base/error.h"
+
+namespace convoy::checkpoint {
+namespace {
+
+constexpr std::string_view kPrefix = "step_";
+constexpr std::size_t kDigits = 9;
+
+bool holds_weights(const Path& folder) { return std::filesystem::exists(folder / "config.json"); }
+
+std::optional<std::int64_t> newest_step(const Path& folder) {
+  std::optional<std::int64_t> newest;
+  if (!std::filesystem::is_directory(folder)) return newest;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::optional<std::int64_t> step = parse_step_directory(entry.path().filename().string());
+    if (step && holds_weights(entry.path())) newest = std::max(newest.value_or(*step), *step);
+  }
+  return newest;
+}
+
+}  // namespace
+
+std::string step_directory_name(std::int64_t step) { return fmt::format("{}{:0{}}", kPrefix, step, kDigits); }
+
+std::optional<std::int64_t> parse_step_directory(std::string_view name) {
+  if (name.size() < kPrefix.size() + kDigits || name.substr(0, kPrefix.size()) != kPrefix) return std::nullopt;
+  std::int64_t step = 0;
+  const char* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, step);
+  if (error != std::errc() || stop != end || step_directory_name(step) != name) return std::nullopt;
+  return step;
+}
+
+Path checkpoints_folder(const Path& run) { return run / "checkpoints"; }
+
+Path resolve_checkpoint(const Path& path) {
+  if (!std::filesystem::exists(path)) {
+    throw ConfigError(
+        fmt::format("checkpoint {} does not exist: give a run directory, one of its step directories, or a "
+                    "Hugging Face folder",
+                    path.string()));
+  }
+  if (holds_weights(path)) return path;
+  const Path folder = checkpoints_folder(path);
+  if (const std::optional<std::int64_t> step = newest_step(folder)) return folder / step_directory_name(*step);
+  throw DataError(
+      fmt::format("{} holds no checkpoint: expected config.json with model.safetensors, or committed step "
+                  "directories under checkpoints/, found neither",
+                  path.string()));
+}
+
+}  // namespace convoy::checkpoint

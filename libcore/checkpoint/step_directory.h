@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a run directory keeps its checkpoints, and which folder a path of the user's means. The names are built and
+// parsed here alone.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "libcore/base/file.h"
+
+namespace convoy::checkpoint {
+
+// "step_000001000".
+std::string step_directory_name(std::int64_t step);
+// The step of such a name; empty for any other name (temporary siblings included).
+std::optional<std::int64_t> parse_step_directory(std::string_view name);
+
+// RUN/checkpoints.
+Path checkpoints_folder(const Path& run);
+
+// A folder that holds weights: `path` itself if it is a step directory or a Hugging Face folder, else the newest step
+// directory of the run directory `path`. ConfigError if `path` does not exist, DataError if it holds neither.
+Path resolve_checkpoint(const Path& path);
+
+}  // namespace convoy::checkpoint
