@@ -21,7 +21,7 @@ struct Tolerance {
 
 // "[1, 0, 3]": element `index` of a row-major array of `shape`; the flat index if no shape is given.
 inline std::string position(std::size_t index, std::span<const std::int64_t> shape) {
-  if (shape.empty()) return "[" + std::to_string(index) + "]";
+  if (shape.empty()) return std::string("[").append(std::to_string(index)).append("]");
   std::string text;
   for (std::size_t i = shape.size(); i-- > 0;) {
     const auto extent = static_cast<std::size_t>(shape[i]);

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/train/loader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "libcore/base/error.h"
+#include "libcore/ops/classifier.h"
+
+namespace convoy::train {
+namespace {
+
+using tensor::DType;
+using tensor::Shape;
+using tensor::Tensor;
+
+void check_ids(std::span<const std::int32_t> window, const data::IndexedDataset& dataset, std::int64_t first,
+               std::int64_t vocabulary) {
+  const auto beyond = std::find_if(window.begin(), window.end(), [&](std::int32_t id) { return id >= vocabulary; });
+  if (beyond == window.end()) return;
+  throw DataError(
+      fmt::format("{}.bin: token {} is id {}, beyond the model's vocabulary of {}: the data was made for another "
+                  "model, or the file was damaged",
+                  dataset.prefix().string(), first + (beyond - window.begin()), *beyond, vocabulary));
+}
+
+// The first document that ends after `token`.
+std::int64_t document_of(const data::IndexedDataset& dataset, std::int64_t token) {
+  std::int64_t low = 0, high = dataset.documents() - 1;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (dataset.document(middle).second > token) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+}  // namespace
+
+void document_positions(const data::IndexedDataset& dataset, std::int64_t first, std::span<std::int32_t> out) {
+  std::int64_t document = document_of(dataset, first);
+  std::int64_t end = dataset.document(document).second;
+  std::int32_t position = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::int64_t token = first + static_cast<std::int64_t>(i);
+    if (token == end) position = 0;
+    while (token == end && document + 1 < dataset.documents()) end = dataset.document(++document).second;
+    out[i] = position++;
+  }
+}
+
+MicroBatch::MicroBatch(std::int64_t batch, std::int64_t sequence, bool with_positions)
+    : tokens_(Shape{batch, sequence}, DType::kI32),
+      targets_(Shape{batch, sequence}, DType::kI32),
+      window_(static_cast<std::size_t>(sequence + 1)),
+      counted_(static_cast<std::size_t>(batch), 0) {
+  if (with_positions) positions_ = Tensor(Shape{batch, sequence}, DType::kI32);
+  for (std::int64_t row = 0; row < batch; ++row) clear(row);
+}
+
+void MicroBatch::load(std::int64_t row, const data::IndexedDataset& dataset, std::int64_t first,
+                      const SampleRules& rules) {
+  const std::int64_t length = tokens_.shape()[1];
+  dataset.read(first, window_);
+  check_ids(window_, dataset, first, rules.vocabulary);
+  std::copy_n(window_.begin(), length, tokens_.as<std::int32_t>() + row * length);
+  std::int32_t* targets = targets_.as<std::int32_t>() + row * length;
+  std::int64_t counted = 0;
+  for (std::int64_t t = 0; t < length; ++t) {
+    const std::size_t i = static_cast<std::size_t>(t);
+    const bool counts = !rules.ignore_after || window_[i] != *rules.ignore_after;
+    targets[t] = counts ? window_[i + 1] : ops::kIgnoredTarget;
+    counted += counts;
+  }
+  counted_[static_cast<std::size_t>(row)] = counted;
+  if (!rules.document_positions) return;
+  const std::span positions(positions_.as<std::int32_t>() + row * length, static_cast<std::size_t>(length));
+  document_positions(dataset, first, positions);
+}
+
+void MicroBatch::clear(std::int64_t row) {
+  const std::int64_t length = tokens_.shape()[1];
+  std::fill_n(tokens_.as<std::int32_t>() + row * length, length, 0);
+  std::fill_n(targets_.as<std::int32_t>() + row * length, length, ops::kIgnoredTarget);
+  counted_[static_cast<std::size_t>(row)] = 0;
+  if (positions_.shape().rank() == 0) return;
+  std::int32_t* positions = positions_.as<std::int32_t>() + row * length;
+  std::iota(positions, positions + length, 0);
+}
+
+model::Batch MicroBatch::batch() const {
+  model::Batch batch{tokens_.view(), targets_.view(), {}};
+  if (positions_.shape().rank() != 0) batch.positions = positions_.view();
+  return batch;
+}
+
+std::int64_t MicroBatch::targets() const { return std::accumulate(counted_.begin(), counted_.end(), std::int64_t{0}); }
+
+GlobalBatch::GlobalBatch(std::int64_t micro_batches, std::int64_t batch, std::int64_t sequence,
+                         const SampleRules& rules)
+    : rules_(rules) {
+  for (std::int64_t i = 0; i < micro_batches; ++i)
+    micro_batches_.emplace_back(batch, sequence, rules.document_positions);
+}
+
+void GlobalBatch::load(const data::IndexedDataset& dataset, const data::Sampler& sampler, std::int64_t consumed) {
+  std::int64_t sample = consumed;
+  for (MicroBatch& micro_batch : micro_batches_) {
+    for (std::int64_t row = 0; row < micro_batch.rows(); ++row, ++sample) {
+      micro_batch.load(row, dataset, sampler.first_token(sample), rules_);
+    }
+  }
+}
+
+std::int64_t GlobalBatch::targets() const {
+  std::int64_t total = 0;
+  for (const MicroBatch& micro_batch : micro_batches_) total += micro_batch.targets();
+  return total;
+}
+
+}  // namespace convoy::train

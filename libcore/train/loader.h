@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns windows of the token stream into micro-batches: inputs, targets one further on, and the rules that say which
+// targets count and where documents start.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "libcore/data/indexed_dataset.h"
+#include "libcore/data/sampler.h"
+#include "libcore/model/model.h"
+#include "libcore/tensor/tensor.h"
+
+namespace convoy::train {
+
+struct SampleRules {
+  std::int64_t vocabulary = 0;               // V: every id is checked against it
+  bool document_positions = false;           // positions restart with every document, and attention stays inside it
+  std::optional<std::int32_t> ignore_after;  // the target after this input token does not count
+};
+
+// The tensors of B samples of T tokens. Rows that were never filled, or cleared, count nothing.
+class MicroBatch {
+ public:
+  MicroBatch(std::int64_t batch, std::int64_t sequence, bool with_positions);
+
+  // Reads tokens [first, first + T] of the stream into row `row`. DataError if an id is beyond the vocabulary.
+  void load(std::int64_t row, const data::IndexedDataset& dataset, std::int64_t first, const SampleRules& rules);
+  void clear(std::int64_t row);
+
+  model::Batch batch() const;
+  std::int64_t rows() const { return tokens_.shape()[0]; }
+  std::int64_t targets() const;  // how many count
+
+ private:
+  tensor::Tensor tokens_;              // [B, T] i32
+  tensor::Tensor targets_;             // [B, T] i32
+  tensor::Tensor positions_;           // [B, T] i32, if asked for
+  std::vector<std::int32_t> window_;   // T + 1
+  std::vector<std::int64_t> counted_;  // a row
+};
+
+// All micro-batches of one global batch, in the order of their samples: micro-batch i holds slots [iB, (i + 1)B).
+class GlobalBatch {
+ public:
+  GlobalBatch(std::int64_t micro_batches, std::int64_t batch, std::int64_t sequence, const SampleRules& rules);
+
+  // Fills it with global samples [consumed, consumed + samples).
+  void load(const data::IndexedDataset& dataset, const data::Sampler& sampler, std::int64_t consumed);
+
+  std::span<const MicroBatch> micro_batches() const { return micro_batches_; }
+  std::int64_t targets() const;
+
+ private:
+  SampleRules rules_;
+  std::vector<MicroBatch> micro_batches_;
+};
+
+// The position of each of the tokens [first, first + out.size()) in its own document; the first of them starts at 0.
+void document_positions(const data::IndexedDataset& dataset, std::int64_t first, std::span<std::int32_t> out);
+
+}  // namespace convoy::train

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/train/prepare.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "libcore/base/error.h"
+#include "libcore/base/log.h"
+#include "libcore/train/weights.h"
+
+namespace convoy::train {
+namespace {
+
+// Runs `work`; what it throws for the user joins the list instead of ending the search for more.
+template <class Work>
+void collect(config::Problems& problems, Work&& work) {
+  try {
+    work();
+  } catch (const ConfigError& error) {
+    problems.usage.insert(problems.usage.end(), error.problems().begin(), error.problems().end());
+  } catch (const DataError& error) {
+    problems.data.push_back(error.what());
+  }
+}
+
+void apply_tie(const std::string& tie, model::Config& config) {
+  if (tie != "auto") config.tied_embeddings = tie == "yes";
+}
+
+// The same weights under another epsilon or rotary base are another model, and shapes alone do not show it.
+void warn_if_different(const model::Config& chosen, const Path& folder, const std::string& tie) {
+  if (!std::filesystem::exists(folder / "config.json")) return;
+  model::Config stored = model::read_config(folder);
+  apply_tie(tie, stored);
+  if (model::to_json(stored, "float32") == model::to_json(chosen, "float32")) return;
+  log_warning(
+      fmt::format("--model differs from {}: the weights were made for that model, training continues as --model says",
+                  (folder / "config.json").string()));
+}
+
+model::Config resolve_model(const config::ModelOptions& options) {
+  const std::string source = options.model.empty() ? options.init_from : options.model;
+  model::Config config = model::resolve(source);
+  apply_tie(options.tie_embeddings, config);
+  if (!options.model.empty() && !options.init_from.empty())
+    warn_if_different(config, options.init_from, options.tie_embeddings);
+  return config;
+}
+
+config::ModelFacts facts_of(const model::Config& config, const std::string& name) {
+  return {.name = name,
+          .vocabulary = config.vocabulary,
+          .positions = config.positions,
+          .dropout = config.dropout,
+          .eos_id = config.eos_id};
+}
+
+// Reads all of the tokens only where the commit marker does not bound them.
+config::DataFacts facts_of(const data::IndexedDataset& dataset, const std::string& name, std::int64_t vocabulary) {
+  config::DataFacts facts;
+  facts.name = name;
+  facts.prefix = dataset.prefix().string();
+  facts.tokens = dataset.tokens();
+  if (dataset.meta()) {
+    facts.vocabulary = dataset.meta()->vocabulary;
+    facts.eos_id = dataset.meta()->eos_id;
+  }
+  const bool bounded = facts.vocabulary && *facts.vocabulary <= vocabulary;
+  if (!bounded && dataset.tokens() > 0) facts.largest_id = dataset.largest_id();
+  return facts;
+}
+
+struct Opened {
+  std::optional<model::Config> model;
+  std::string model_name;
+  std::optional<data::IndexedDataset> data;
+  std::vector<NamedDataset> valid;
+  std::unique_ptr<checkpoint::HfFolder> init_from;
+};
+
+void open_data(const config::RunOptions& options, Opened& opened, config::Facts& facts, config::Problems& problems) {
+  const std::int64_t vocabulary = opened.model ? opened.model->vocabulary : std::numeric_limits<std::int64_t>::max();
+  if (options.data.data.size() == 1) {
+    collect(problems, [&] {
+      opened.data.emplace(options.data.data.front(), options.data.foreign);
+      facts.train.push_back(facts_of(*opened.data, "", vocabulary));
+    });
+  }
+  for (const std::string& text : options.data.valid_data) {
+    collect(problems, [&] {
+      const auto [name, prefix] = config::named_prefix(text);
+      if (name.empty() || prefix.empty()) return;  // validate() says so
+      opened.valid.push_back({name, data::IndexedDataset(prefix, options.data.foreign)});
+      facts.valid.push_back(facts_of(opened.valid.back().dataset, name, vocabulary));
+    });
+  }
+}
+
+Opened open_all(const config::RunOptions& options, config::Facts& facts, config::Problems& problems) {
+  Opened opened;
+  const config::ModelOptions& choice = options.model;
+  opened.model_name = choice.model.empty() ? choice.init_from : choice.model;
+  if (!opened.model_name.empty()) collect(problems, [&] { opened.model = resolve_model(choice); });
+  if (opened.model) facts.model = facts_of(*opened.model, opened.model_name);
+  open_data(options, opened, facts, problems);
+  if (opened.model && !choice.init_from.empty()) {
+    collect(problems, [&] {
+      opened.init_from = std::make_unique<checkpoint::HfFolder>(
+          choice.init_from, expected_tensors(model::parameter_table(*opened.model)), opened.model->tied_embeddings);
+    });
+  }
+  return opened;
+}
+
+}  // namespace
+
+PreparedRun prepare(const config::RunOptions& options, const config::MachineFacts& machine) {
+  config::Facts facts{.model = std::nullopt, .train = {}, .valid = {}, .machine = machine};
+  config::Problems problems;
+  Opened opened = open_all(options, facts, problems);
+  config::validate(options, facts, problems);
+  config::throw_if_any(problems);
+  return {.options = options,
+          .resolved = config::resolve(options, facts),
+          .model = *opened.model,
+          .model_name = std::move(opened.model_name),
+          .data = std::move(*opened.data),
+          .valid = std::move(opened.valid),
+          .init_from = std::move(opened.init_from)};
+}
+
+}  // namespace convoy::train

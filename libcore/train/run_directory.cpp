@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/train/run_directory.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "libcore/base/error.h"
+#include "libcore/base/json.h"
+#include "libcore/checkpoint/step_directory.h"
+
+namespace convoy::train {
+namespace {
+
+// Job logs and the lock may lie in a fresh directory; these files mean that a run has written here.
+void refuse_occupied(const RunDirectory& directory) {
+  const std::array<Path, 5> traces = {directory.metrics(), directory.status(), directory.config(), directory.record(),
+                                      checkpoint::checkpoints_folder(directory.path())};
+  for (const Path& trace : traces) {
+    if (!std::filesystem::exists(trace)) continue;
+    throw EnvironmentError(
+        fmt::format("run directory '{}' holds another run ({} is there): choose another --out, or remove "
+                    "the directory to train anew",
+                    directory.path().string(), trace.filename().string()));
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(RunState state) {
+  switch (state) {
+    case RunState::kRunning:
+      return "running";
+    case RunState::kFinished:
+      return "finished";
+    case RunState::kStopped:
+      return "stopped";
+    case RunState::kFailed:
+      return "failed";
+  }
+  throw InternalError("unknown run state");
+}
+
+std::string status_json(const Status& status) {
+  JsonObject json;
+  json.add("state", name_of(status.state)).add("step", status.step).add("steps", status.steps).add("loss", status.loss);
+  json.add_raw("eta_seconds", status.eta_seconds ? json_number(*status.eta_seconds) : "null");
+  json.add_raw("last_checkpoint", status.last_checkpoint.empty() ? "null" : json_quoted(status.last_checkpoint));
+  json.add_raw("reason", status.reason.empty() ? "null" : json_quoted(status.reason));
+  json.add_raw("exit_code", status.exit_code ? fmt::format("{}", *status.exit_code) : "null");
+  return json.text();
+}
+
+RunDirectory::RunDirectory(Path path, const Identity& identity) : path_(std::move(path)) {
+  ensure_directory(path_);
+  lock_ = std::make_unique<FileLock>(path_ / "LOCK", identity.description);
+  refuse_occupied(*this);
+}
+
+Path RunDirectory::checkpoint(std::int64_t step) const {
+  return checkpoint::checkpoints_folder(path_) / checkpoint::step_directory_name(step);
+}
+
+Path RunDirectory::gradients(std::int64_t step) const {
+  return path_ / "debug" / fmt::format("gradients-{}.safetensors", step);
+}
+
+}  // namespace convoy::train

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/train/run_log.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "libcore/base/json.h"
+#include "libcore/base/log.h"
+#include "libcore/base/units.h"
+
+namespace convoy::train {
+namespace {
+
+constexpr double kTerminalLineSeconds = 1.0;
+constexpr double kLogLineSeconds = 5.0;
+constexpr double kStatusSeconds = 1.0;  // replacing a file costs an fsync
+constexpr double kSmoothing = 0.1;      // of step times, for the ETA
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::int64_t unix_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// The largest resident set so far.
+std::int64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
+JsonObject event(std::string_view kind) {
+  JsonObject row;
+  row.add("kind", kind);
+  return row;
+}
+
+}  // namespace
+
+RunLog::RunLog(const RunDirectory& directory, const Identity& identity, const RunLogOptions& options)
+    : directory_(directory),
+      options_(options),
+      metrics_(directory.metrics()),
+      events_(directory.events()),
+      pacer_(options.log_every, isatty(STDERR_FILENO) != 0 ? kTerminalLineSeconds : kLogLineSeconds) {
+  if (options.tensorboard) {
+    tensorboard_ = std::make_unique<TensorBoardWriter>(directory.tensorboard(), identity.host, identity.pid);
+  }
+  status_.steps = options.steps;
+}
+
+void RunLog::started() {
+  events_.append(event("start").add("time", unix_seconds()).add("steps", options_.steps).text());
+  write_status();
+}
+
+Timing RunLog::timing_of(std::int64_t step, double seconds) const {
+  Timing timing;
+  timing.step = step;
+  timing.step_seconds = seconds;
+  timing.tokens_per_second = static_cast<double>(options_.tokens_per_step) / seconds;
+  timing.tflops_per_device = timing.tokens_per_second * options_.flops_per_token / 1e12;
+  if (options_.peak_tflops) timing.mfu = timing.tflops_per_device / *options_.peak_tflops;
+  timing.memory_bytes = peak_memory_bytes();
+  return timing;
+}
+
+void RunLog::step(const StepMetrics& metrics, double seconds) {
+  const Timing timing = timing_of(metrics.step, seconds);
+  metrics_.append(metrics_row(metrics));
+  events_.append(event_row(timing));
+  if (tensorboard_) {
+    tensorboard_->add(metrics.step,
+                      std::array<Scalar, 4>{Scalar{"train/loss", metrics.loss}, Scalar{"train/lr", metrics.lr},
+                                            Scalar{"train/grad_norm", metrics.grad_norm},
+                                            Scalar{"train/tokens_per_second", timing.tokens_per_second}});
+  }
+  // The first step pays for what is set up on the way; it would spoil the estimate.
+  smoothed_step_seconds_ =
+      metrics.step <= 2 ? seconds : (1.0 - kSmoothing) * smoothed_step_seconds_ + kSmoothing * seconds;
+  status_.step = metrics.step;
+  status_.loss = metrics.loss;
+  status_.eta_seconds = smoothed_step_seconds_ * static_cast<double>(options_.steps - metrics.step);
+  if (seconds_since(last_status_) >= kStatusSeconds) write_status();
+  draw(metrics, timing);
+}
+
+void RunLog::draw(const StepMetrics& metrics, const Timing& timing) {
+  if (!pacer_.due(metrics.step, options_.steps)) return;
+  const bool last = metrics.step == options_.steps;
+  log_info(step_line(metrics, timing, options_.steps, last ? std::nullopt : status_.eta_seconds));
+}
+
+void RunLog::skipped(std::int64_t step, const std::string& reason) {
+  events_.append(event("skip").add("step", step).add("reason", reason).text());
+  log_warning(fmt::format("step {} skipped: {}", step, reason));
+}
+
+void RunLog::evaluated(const EvalMetrics& metrics, double seconds) {
+  metrics_.append(metrics_row(metrics));
+  events_.append(event("eval").add("step", metrics.step).add("set", metrics.set).add("seconds", seconds).text());
+  if (tensorboard_)
+    tensorboard_->add(metrics.step, std::array<Scalar, 1>{Scalar{"eval/" + metrics.set + "/loss", metrics.loss}});
+  log_info(eval_line(metrics, options_.steps, seconds));
+}
+
+void RunLog::saved(std::int64_t step, const Path& checkpoint, double stall_seconds, double write_seconds) {
+  status_.last_checkpoint = checkpoint.lexically_relative(directory_.path()).string();
+  events_.append(event("checkpoint")
+                     .add("step", step)
+                     .add("path", status_.last_checkpoint)
+                     .add("stall_seconds", stall_seconds)
+                     .add("write_seconds", write_seconds)
+                     .text());
+  write_status();
+  log_info(fmt::format("step {}: weights saved to {} in {}", step, checkpoint.string(), format_seconds(stall_seconds)));
+}
+
+void RunLog::finished() {
+  status_.eta_seconds = 0.0;
+  ended(RunState::kFinished, "", 0);
+}
+
+void RunLog::failed(const std::string& reason, int exit_code) noexcept {
+  try {
+    status_.eta_seconds.reset();
+    ended(RunState::kFailed, reason, exit_code);
+  } catch (const std::exception& error) {
+    log_warning(fmt::format("the failure could not be recorded in {}: {}", directory_.status().string(), error.what()));
+  }
+}
+
+// The status first: scripts read it, and the event may be what the file system refuses.
+void RunLog::ended(RunState state, const std::string& reason, int exit_code) {
+  status_.state = state;
+  status_.reason = reason;
+  status_.exit_code = exit_code;
+  write_status();
+  events_.append(event("stop")
+                     .add("time", unix_seconds())
+                     .add("state", name_of(state))
+                     .add("step", status_.step)
+                     .add("seconds", seconds_since(start_))
+                     .add("reason", reason)
+                     .add("exit_code", exit_code)
+                     .text());
+}
+
+void RunLog::write_status() {
+  write_file_atomically(directory_.status(), status_json(status_) + "\n");
+  last_status_ = Clock::now();
+}
+
+}  // namespace convoy::train

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything a run writes down while it trains: metrics, events, status, TensorBoard, and the console. Nothing of it
+// feeds back into training.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "libcore/base/file.h"
+#include "libcore/train/console.h"
+#include "libcore/train/metrics.h"
+#include "libcore/train/run_directory.h"
+#include "libcore/train/tensorboard.h"
+
+namespace convoy::train {
+
+struct RunLogOptions {
+  std::int64_t steps = 0;
+  std::int64_t tokens_per_step = 0;  // B T of the global batch, counted or not
+  double flops_per_token = 0.0;
+  std::optional<double> peak_tflops;  // of the device
+  std::int64_t log_every = 0;         // steps; 0: by time
+  bool tensorboard = true;
+};
+
+class RunLog {
+ public:
+  RunLog(const RunDirectory& directory, const Identity& identity, const RunLogOptions& options);
+
+  void started();
+  void step(const StepMetrics& metrics, double seconds);
+  void skipped(std::int64_t step, const std::string& reason);
+  void evaluated(const EvalMetrics& metrics, double seconds);
+  // Training stood still for `stall_seconds`, of which the files took `write_seconds`.
+  void saved(std::int64_t step, const Path& checkpoint, double stall_seconds, double write_seconds);
+  void finished();
+  // Never throws: it is called while another error is on its way.
+  void failed(const std::string& reason, int exit_code) noexcept;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Timing timing_of(std::int64_t step, double seconds) const;
+  void write_status();
+  void ended(RunState state, const std::string& reason, int exit_code);
+  void draw(const StepMetrics& metrics, const Timing& timing);
+
+  const RunDirectory& directory_;
+  RunLogOptions options_;
+  LineAppender metrics_;
+  LineAppender events_;
+  std::unique_ptr<TensorBoardWriter> tensorboard_;
+  LinePacer pacer_;
+  Status status_;
+  double smoothed_step_seconds_ = 0.0;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_status_ = Clock::now();
+};
+
+}  // namespace convoy::train

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/train/loader.h"
+
+#include "libcore/base/error.h"
+#include "libcore/ops/classifier.h"
+#include "tests/unit/train/tiny_run.h"
+
+namespace convoy::train {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr std::int32_t kNone = ops::kIgnoredTarget;
+
+std::vector<std::int32_t> values(const tensor::View& view) {
+  const auto* data = view.as<std::int32_t>();
+  return {data, data + view.count()};
+}
+
+data::IndexedDataset open_pair(const TmpDir& folder, const std::vector<std::int32_t>& tokens,
+                               const std::vector<std::int32_t>& lengths) {
+  write_pair(folder / "pair", tokens, lengths);
+  return data::IndexedDataset(folder / "pair", true);
+}
+
+TEST(MicroBatch, TargetsAreTheInputsOneFurtherOn) {
+  const TmpDir folder;
+  const data::IndexedDataset dataset = open_pair(folder, {10, 11, 12, 13, 14, 15, 16}, {7});
+  MicroBatch batch(2, 3, false);
+  batch.load(0, dataset, 0, {.vocabulary = 20, .document_positions = false, .ignore_after = std::nullopt});
+  batch.load(1, dataset, 3, {.vocabulary = 20, .document_positions = false, .ignore_after = std::nullopt});
+  EXPECT_THAT(values(batch.batch().tokens), ElementsAre(10, 11, 12, 13, 14, 15));
+  EXPECT_THAT(values(batch.batch().targets), ElementsAre(11, 12, 13, 14, 15, 16));
+  EXPECT_EQ(batch.targets(), 6);
+  EXPECT_FALSE(batch.batch().positions.present());
+}
+
+TEST(MicroBatch, TheTargetAfterAnEndOfTextDoesNotCount) {
+  const TmpDir folder;
+  const data::IndexedDataset dataset = open_pair(folder, {5, 0, 6, 0}, {4});
+  MicroBatch batch(1, 3, false);
+  batch.load(0, dataset, 0, {.vocabulary = 20, .document_positions = false, .ignore_after = 0});
+  EXPECT_THAT(values(batch.batch().targets), ElementsAre(0, kNone, 0));
+  EXPECT_EQ(batch.targets(), 2);
+}
+
+TEST(MicroBatch, ClearedRowsCountNothing) {
+  const TmpDir folder;
+  const data::IndexedDataset dataset = open_pair(folder, {5, 6, 7}, {3});
+  MicroBatch batch(2, 2, true);
+  batch.load(0, dataset, 0, {.vocabulary = 20, .document_positions = true, .ignore_after = std::nullopt});
+  batch.clear(0);
+  EXPECT_THAT(values(batch.batch().targets), ElementsAre(kNone, kNone, kNone, kNone));
+  EXPECT_EQ(batch.targets(), 0);
+}
+
+TEST(MicroBatch, RefusesAnIdBeyondTheVocabularyNamingTheToken) {
+  const TmpDir folder;
+  const data::IndexedDataset dataset = open_pair(folder, {1, 2, 9, 3}, {4});
+  MicroBatch batch(1, 3, false);
+  try {
+    batch.load(0, dataset, 0, {.vocabulary = 9, .document_positions = false, .ignore_after = std::nullopt});
+    FAIL() << "id 9 is beyond a vocabulary of 9";
+  } catch (const DataError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("token 2 is id 9"));
+  }
+}
+
+TEST(DocumentPositions, RestartWithEveryDocumentAndWithTheWindow) {
+  const TmpDir folder;
+  const data::IndexedDataset dataset = open_pair(folder, {1, 1, 1, 2, 2, 3, 4, 4}, {3, 2, 1, 2});
+  std::vector<std::int32_t> positions(7);
+  document_positions(dataset, 0, positions);
+  EXPECT_THAT(positions, ElementsAre(0, 1, 2, 0, 1, 0, 0));
+  positions.resize(4);
+  document_positions(dataset, 1, positions);
+  EXPECT_THAT(positions, ElementsAre(0, 1, 0, 1));
+}
+
+TEST(GlobalBatch, FillsMicroBatchesWithSamplesInOrder) {
+  const TmpDir folder;
+  const data::IndexedDataset dataset = open_pair(folder, {0, 1, 2, 3, 4, 5, 6, 7, 8}, {9});
+  const data::Sampler sampler(9, 2, data::DataOrder::kSequential, 0);
+  GlobalBatch batch(2, 1, 2, {.vocabulary = 20, .document_positions = false, .ignore_after = std::nullopt});
+  batch.load(dataset, sampler, 1);
+  EXPECT_THAT(values(batch.micro_batches()[0].batch().tokens), ElementsAre(2, 3));
+  EXPECT_THAT(values(batch.micro_batches()[1].batch().tokens), ElementsAre(4, 5));
+  EXPECT_EQ(batch.targets(), 4);
+}
+
+}  // namespace
+}  // namespace convoy::train

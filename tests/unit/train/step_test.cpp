@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/train/step.h"
+
+#include <cmath>
+#include <limits>
+
+#include "libcore/ops/backend.h"
+#include "libcore/train/weights.h"
+#include "tests/support/tensors.h"
+#include "tests/unit/train/tiny_run.h"
+
+namespace convoy::train {
+namespace {
+
+// fp32 sums of 8 x 8 token gradients in another order: a few units in the last place of the largest.
+constexpr support::Tolerance kSummationOrder{.absolute = 1e-7, .relative = 1e-5};
+
+struct TinyModel {
+  explicit TinyModel(std::int64_t batch)
+      : stream(ops::cpu_backend(), 1),
+        config(model::parse_config(tiny_llama(), "tiny")),
+        parameters(model::parameter_table(config), tensor::DType::kF32, true),
+        optimizer(parameters, {}),
+        model(stream, config, parameters, batch, 8, true) {
+    initialise(stream, parameters, 1, optimizer);
+    model.pack(stream);
+  }
+  StepContext context() { return {stream, parameters, model, optimizer}; }
+
+  std::vector<float> gradients() const {
+    std::vector<float> all;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const tensor::MutableView gradient = parameters.gradient(i);
+      all.insert(all.end(), gradient.as<float>(), gradient.as<float>() + gradient.count());
+    }
+    return all;
+  }
+
+  device::Stream stream;
+  model::Config config;
+  model::Parameters parameters;
+  optim::AdamW optimizer;
+  model::Model model;
+};
+
+class Accumulation : public testing::Test {
+ protected:
+  Accumulation() {
+    write_pair(folder_ / "pair", random_tokens(1001), {1001});
+    dataset_.emplace(folder_ / "pair", true);
+  }
+
+  StepResult run(std::int64_t micro_batches, std::int64_t batch, std::optional<std::int32_t> ignore_after,
+                 std::vector<float>& gradients) {
+    TinyModel tiny(batch);
+    const data::Sampler sampler(dataset_->tokens(), 8, data::DataOrder::kSequential, 0);
+    GlobalBatch global(micro_batches, batch, 8,
+                       {.vocabulary = kTinyVocabulary, .document_positions = false, .ignore_after = ignore_after});
+    global.load(*dataset_, sampler, 0);
+    const StepResult result = accumulate(tiny.context(), global);
+    gradients = tiny.gradients();
+    return result;
+  }
+
+  TmpDir folder_;
+  std::optional<data::IndexedDataset> dataset_;
+};
+
+TEST_F(Accumulation, OneBatchOfEightEqualsEightOfOne) {
+  std::vector<float> whole, parts;
+  const StepResult a = run(1, 8, std::nullopt, whole);
+  const StepResult b = run(8, 1, std::nullopt, parts);
+  EXPECT_EQ(a.targets, 64);
+  EXPECT_NEAR(a.loss, b.loss, 1e-5 * a.loss);
+  EXPECT_NEAR(a.grad_norm, b.grad_norm, 1e-5 * a.grad_norm);
+  EXPECT_TRUE(support::near(parts, whole, kSummationOrder));
+}
+
+// Micro-batches with different numbers of counted targets: a mean of means would differ in the second digit.
+TEST_F(Accumulation, DividesByTheTargetsOfTheWholeBatch) {
+  std::vector<float> whole, parts;
+  const StepResult a = run(1, 8, 3, whole);
+  const StepResult b = run(8, 1, 3, parts);
+  EXPECT_LT(a.targets, 64);
+  EXPECT_EQ(a.targets, b.targets);
+  EXPECT_NEAR(a.loss, b.loss, 1e-5 * a.loss);
+  EXPECT_TRUE(support::near(parts, whole, kSummationOrder));
+}
+
+TEST_F(Accumulation, AFreshModelsLossIsNearTheLogarithmOfTheVocabulary) {
+  std::vector<float> gradients;
+  EXPECT_NEAR(run(2, 4, std::nullopt, gradients).loss, std::log(37.0), 0.02);
+}
+
+TEST_F(Accumulation, AnInfiniteWeightMakesAStepNonFinite) {
+  TinyModel tiny(4);
+  const data::Sampler sampler(dataset_->tokens(), 8, data::DataOrder::kSequential, 0);
+  GlobalBatch global(1, 4, 8,
+                     {.vocabulary = kTinyVocabulary, .document_positions = false, .ignore_after = std::nullopt});
+  global.load(*dataset_, sampler, 0);
+  EXPECT_TRUE(accumulate(tiny.context(), global).finite);
+  tensor::MutableView embedding = tiny.optimizer.master(0);
+  std::fill_n(embedding.as<float>(), embedding.count(), std::numeric_limits<float>::infinity());
+  tiny.optimizer.publish(tiny.stream);
+  tiny.model.pack(tiny.stream);
+  EXPECT_FALSE(accumulate(tiny.context(), global).finite);
+}
+
+TEST_F(Accumulation, ABatchWithoutACountedTargetIsNotFinite) {
+  TinyModel tiny(4);
+  const GlobalBatch nothing(1, 4, 8,
+                            {.vocabulary = kTinyVocabulary, .document_positions = false, .ignore_after = std::nullopt});
+  EXPECT_FALSE(accumulate(tiny.context(), nothing).finite);
+}
+
+TEST_F(Accumulation, UpdatesLowerTheLossOfTheirBatch) {
+  TinyModel tiny(4);
+  const data::Sampler sampler(dataset_->tokens(), 8, data::DataOrder::kSequential, 0);
+  GlobalBatch global(1, 4, 8,
+                     {.vocabulary = kTinyVocabulary, .document_positions = false, .ignore_after = std::nullopt});
+  global.load(*dataset_, sampler, 0);
+  const StepResult first = accumulate(tiny.context(), global);
+  apply(tiny.context(), 1e-2, 1, first.grad_norm);
+  EXPECT_LT(accumulate(tiny.context(), global).loss, first.loss - 0.01);
+}
+
+}  // namespace
+}  // namespace convoy::train

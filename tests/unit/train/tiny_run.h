@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model and data small enough to train in milliseconds: 2 layers, width 16, vocabulary 37, and a stream of
+// pseudo-random tokens as a Megatron pair written by hand.
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "libcore/base/file.h"
+#include "libcore/base/random.h"
+#include "libcore/train/prepare.h"
+#include "libcore/train/run.h"
+#include "tests/support/tmp_dir.h"
+
+namespace convoy::train {
+
+constexpr std::int64_t kTinyVocabulary = 37;
+
+inline std::string tiny_llama() {
+  return R"({"architectures":["LlamaForCausalLM"],"model_type":"llama","vocab_size":37,"hidden_size":16,"intermediate_size":24,
+    "num_hidden_layers":2,"num_attention_heads":4,"num_key_value_heads":2,"max_position_embeddings":16,"rms_norm_eps":1e-5,
+    "rope_theta":10000.0,"tie_word_embeddings":false,"hidden_act":"silu"})";
+}
+
+using support::TmpDir;
+
+template <class T>
+void append_bytes(std::ofstream& out, T value) {
+  out.write(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// i32 tokens, one sequence a document; `lengths` add up to the number of tokens.
+inline void write_pair(const Path& prefix, const std::vector<std::int32_t>& tokens,
+                       const std::vector<std::int32_t>& lengths) {
+  std::ofstream bin(prefix.string() + ".bin", std::ios::binary);
+  for (const std::int32_t token : tokens) append_bytes(bin, token);
+  std::ofstream idx(prefix.string() + ".idx", std::ios::binary);
+  idx.write("MMIDIDX\0\0", 9);
+  append_bytes(idx, std::uint64_t{1});
+  append_bytes(idx, std::uint8_t{4});
+  append_bytes(idx, static_cast<std::uint64_t>(lengths.size()));
+  append_bytes(idx, static_cast<std::uint64_t>(lengths.size() + 1));
+  for (const std::int32_t length : lengths) append_bytes(idx, length);
+  std::int64_t pointer = 0;
+  for (const std::int32_t length : lengths) {
+    append_bytes(idx, pointer);
+    pointer += 4 * length;
+  }
+  for (std::size_t d = 0; d <= lengths.size(); ++d) append_bytes(idx, static_cast<std::int64_t>(d));
+}
+
+inline std::vector<std::int32_t> random_tokens(std::int64_t count) {
+  std::vector<std::int32_t> tokens;
+  for (std::int64_t i = 0; i < count; ++i) {
+    tokens.push_back(
+        static_cast<std::int32_t>(mix64(static_cast<std::uint64_t>(i)) % static_cast<std::uint64_t>(kTinyVocabulary)));
+  }
+  return tokens;
+}
+
+inline std::vector<std::string> lines_of(const Path& path) {
+  std::vector<std::string> lines;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// Writes model and data into `folder` and says how to train on them: B 8 as 2 micro-batches, T 8, 6 steps, fp32, one
+// thread.
+inline config::RunOptions tiny_options(const TmpDir& folder, const std::string& run = "run") {
+  folder.write("config.json", tiny_llama());
+  write_pair(folder / "train", random_tokens(1001), {1001});
+  write_pair(folder / "valid", random_tokens(101), {101});
+  config::RunOptions options;
+  options.model.model = (folder / "config.json").string();
+  options.model.sequence_length = 8;
+  options.data.data = {(folder / "train").string()};
+  options.data.valid_data = {(folder / "valid").string()};
+  options.data.foreign = true;
+  options.batch.global_batch = 8;
+  options.batch.micro_batch = 4;
+  options.batch.steps = 6;
+  options.optimizer.lr = 1e-2;
+  options.device.precision = "fp32";
+  options.device.threads = 1;
+  options.output.out = (folder / run).string();
+  options.output.tensorboard = false;
+  return options;
+}
+
+inline config::MachineFacts tiny_machine() {
+  config::MachineFacts machine;
+  machine.cores = 2;
+  machine.default_threads = 2;
+  return machine;
+}
+
+inline void train_tiny(const config::RunOptions& options) {
+  run(prepare(options, tiny_machine()), {"here", 1, "", "process 1 on here"},
+      {{"convoy-train", "run"}, "[train]\n", {}});
+}
+
+}  // namespace convoy::train
