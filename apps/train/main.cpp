@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// convoy-train: pretraining of language models.
+#include "apps/train/commands.h"
+
+int main(int argc, char** argv) {
+  using namespace convoy::apps::train;
+  convoy::config::RunOptions run;
+  ShowModelArguments show_model;
+  SampleArguments sample;
+  convoy::app::Program program;
+  program.name = "convoy-train";
+  program.purpose = "pretrain GPT-2 and Llama language models";
+  program.examples = {"convoy-train run --model llama-15m --data data/docs.train --out runs/first --steps 1000",
+                      "convoy-train show-model --model gpt2-124m"};
+  program.config_table = "train";
+  program.commands = {run_command(run), show_model_command(show_model), sample_command(sample)};
+  program.libraries = libraries();
+  return convoy::app::run(program, argc, argv);
+}
