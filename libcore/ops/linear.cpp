@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/ops/linear.h"
 
-#include <fmt/format.h>
-
+#include <algorithm>
+#include <array>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "libcore/base/error.h"
@@ -14,7 +15,18 @@
 namespace convoy::ops {
 namespace {
 
-std::string part_name(std::string_view what, std::size_t part) { return fmt::format("{} {}", what, part); }
+// What messages call the parts, as literals: a check that passes allocates nothing.
+using PartNames = std::array<std::string_view, 4>;
+constexpr PartNames kWeights = {"pack_weight: weight 0", "pack_weight: weight 1", "pack_weight: weight 2",
+                                "pack_weight: a weight after the third"};
+constexpr PartNames kBiases = {"pack_weight: bias 0", "pack_weight: bias 1", "pack_weight: bias 2",
+                               "pack_weight: a bias after the third"};
+constexpr PartNames kDWeights = {"linear_backward_weight: dweight 0", "linear_backward_weight: dweight 1",
+                                 "linear_backward_weight: dweight 2", "linear_backward_weight: a dweight after the third"};
+constexpr PartNames kDBiases = {"linear_backward_weight: dbias 0", "linear_backward_weight: dbias 1",
+                                "linear_backward_weight: dbias 2", "linear_backward_weight: a dbias after the third"};
+
+std::string_view part_name(const PartNames& names, std::size_t part) { return names[std::min(part, names.size() - 1)]; }
 
 void check_weight_matrix(const View& view, WeightLayout layout, std::int64_t outputs, std::int64_t inputs, DType dtype,
                          std::string_view what) {
@@ -54,8 +66,8 @@ void pack_weight(Stream& stream, std::span<const View> weights, std::span<const 
   check(biases.size() == (packed.has_bias() ? outputs.size() : 0), "pack_weight: one bias for each part, or none");
   for (std::size_t part = 0; part < outputs.size(); ++part) {
     check_weight_matrix(weights[part], packed.layout(), outputs[part], packed.inputs(), packed.dtype(),
-                        part_name("pack_weight: weight", part));
-    if (packed.has_bias()) check_dense(biases[part], outputs[part], packed.dtype(), part_name("pack_weight: bias", part));
+                        part_name(kWeights, part));
+    if (packed.has_bias()) check_dense(biases[part], outputs[part], packed.dtype(), part_name(kBiases, part));
   }
   stream.backend().linear.pack(stream, weights, biases, packed);
 }
@@ -101,9 +113,9 @@ void linear_backward_weight(Stream& stream, const LinearBackwardWeight& args) {
     const MutableView& dweight = args.dweights[part];
     const std::int64_t part_outputs = args.layout == WeightLayout::kOutIn ? dweight.rows() : dweight.columns();
     check_weight_matrix(dweight, args.layout, part_outputs, inputs, DType::kF32,
-                        part_name("linear_backward_weight: dweight", part));
+                        part_name(kDWeights, part));
     if (!args.dbiases.empty()) {
-      check_dense(args.dbiases[part], part_outputs, DType::kF32, part_name("linear_backward_weight: dbias", part));
+      check_dense(args.dbiases[part], part_outputs, DType::kF32, part_name(kDBiases, part));
     }
     outputs += part_outputs;
   }
