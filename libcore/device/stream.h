@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -36,12 +37,16 @@ class Stream {
   void seal_scratch() { sealed_ = true; }
   std::size_t scratch_bytes() const;
 
+  // What the backend makes once for this stream and keeps (primitives of a library, say). Empty until the backend sets it.
+  std::shared_ptr<void>& backend_state() { return backend_state_; }
+
   void synchronize() {}
 
  private:
   const ops::Backend& backend_;
   ThreadPool pool_;
   std::vector<Buffer> scratch_;  // one a thread
+  std::shared_ptr<void> backend_state_;
   bool sealed_ = false;
 };
 

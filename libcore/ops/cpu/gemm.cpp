@@ -76,7 +76,10 @@ void multiply_block(const PackedProduct& p, Range rows, Range columns, float* pa
       for (std::int64_t panel = 0; panel < row_panels; ++panel) {
         float* sums = column_partial + panel * kTileSize;
         multiply_tile(depth, packed_a + panel * kTileRows * depth, b, k == 0 ? nullptr : sums, last ? tile : sums);
-        if (last) finish_tile<X, Y>(p, tile, rows.begin + panel * kTileRows, rows.end, column, columns.end);
+        if (!last) continue;
+        const std::int64_t row = rows.begin + panel * kTileRows;
+        finish_rows<X, Y>(p, tile, kTileColumns, {row, std::min(row + kTileRows, rows.end)},
+                          {column, std::min(column + kTileColumns, columns.end)});
       }
     }
   }
@@ -94,6 +97,12 @@ void multiply(const PackedProduct& p, std::byte* scratch) {
         multiply_block<X, Y>(p, {row, std::min(row + kBlockRows, p.rows.end)}, columns, packed_a, partial);
       }
     }
+  });
+}
+
+void finish(const PackedProduct& p, const float* sums, std::int64_t stride) {
+  with_float_types(p.a.dtype, p.y.dtype, [&](auto x, auto y) {
+    finish_rows<typename decltype(x)::type, typename decltype(y)::type>(p, sums, stride, p.rows, p.columns);
   });
 }
 
@@ -181,6 +190,7 @@ Gemm gemm_kernels() {
           .tile_columns = kTileColumns,
           .pack = pack,
           .multiply = multiply,
+          .finish = finish,
           .accumulate = accumulate,
           .add_column_sums = add_column_sums,
           .multiply_scratch = multiply_scratch,

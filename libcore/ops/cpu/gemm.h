@@ -60,6 +60,8 @@ struct Gemm {
   // panels); so several matrices are packed side by side or one after the other. The panels begin as zeros.
   void (*pack)(const Operand& b, Range depth, Range columns, std::int64_t panel_depth, float* packed);
   void (*multiply)(const PackedProduct&, std::byte* scratch);
+  // y of a product whose sums over the depth were computed elsewhere: [rows, columns] of the ranges, `stride` apart.
+  void (*finish)(const PackedProduct&, const float* sums, std::int64_t stride);
   void (*accumulate)(const AccumulatedProduct&, std::byte* scratch);
   // out[j] += sum over i < rows of x(i, j), rows in order, for the columns of the range.
   void (*add_column_sums)(const Operand& x, std::int64_t rows, Range columns, float* out);

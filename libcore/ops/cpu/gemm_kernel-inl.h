@@ -57,34 +57,32 @@ HWY_INLINE void multiply_tile(std::int64_t depth, const float* HWY_RESTRICT a, c
 }
 
 template <class T>
-T* row_of(const MutableView& view, std::int64_t row) {
-  return view.present() ? view.as<T>() + row * view.stride() : nullptr;
+T* row_of(const MutableView& view, std::int64_t row, std::int64_t column) {
+  return view.present() ? view.as<T>() + row * view.stride() + column : nullptr;
 }
 template <class T>
-const T* row_of(const View& view, std::int64_t row) {
-  return view.present() ? view.as<T>() + row * view.stride() : nullptr;
+const T* row_of(const View& view, std::int64_t row, std::int64_t column) {
+  return view.present() ? view.as<T>() + row * view.stride() + column : nullptr;
 }
 
-// Bias, preactivation, activation and residual of the sums at (row, column), cut off at row_end and column_end.
+// Bias, preactivation, activation and residual of the sums of rows x columns of y; sums[0] is that of the first of them.
 template <class X, class Y>
-void finish_tile(const PackedProduct& p, const float* tile, std::int64_t row, std::int64_t row_end, std::int64_t column,
-                 std::int64_t column_end) {
-  const std::int64_t rows = std::min(kTileRows, row_end - row);
-  const std::int64_t columns = std::min(kTileColumns, column_end - column);
+HWY_INLINE void finish_rows(const PackedProduct& p, const float* sums, std::int64_t stride, Range rows, Range columns) {
   const bool gelu_wanted = p.activation == Activation::kGeluTanh;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const float* sums = tile + i * kTileColumns;
-    X* preactivation = row_of<X>(p.preactivation, row + i);
-    const Y* residual = row_of<Y>(p.residual, row + i);
-    Y* y = row_of<Y>(p.y, row + i) + column;
-    over_columns(0, columns, [&](std::int64_t c, auto part) HWY_ATTR {
-      auto value = load(sums + c);
-      if (p.bias != nullptr) value = hn::Add(value, load(p.bias + column + c));
-      if (preactivation != nullptr) store(value, preactivation + column + c, part);
+  const float* bias = p.bias == nullptr ? nullptr : p.bias + columns.begin;
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    X* preactivation = row_of<X>(p.preactivation, row, columns.begin);
+    const Y* residual = row_of<Y>(p.residual, row, columns.begin);
+    Y* y = row_of<Y>(p.y, row, columns.begin);
+    over_columns(0, columns.length(), [&](std::int64_t c, auto part) HWY_ATTR {
+      auto value = load(sums + c, part);
+      if (bias != nullptr) value = hn::Add(value, load(bias + c, part));
+      if (preactivation != nullptr) store(value, preactivation + c, part);
       if (gelu_wanted) value = gelu(value);
-      if (residual != nullptr) value = hn::Add(value, load(residual + column + c, part));
+      if (residual != nullptr) value = hn::Add(value, load(residual + c, part));
       store(value, y + c, part);
     });
+    sums += stride;
   }
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How products are split over the team: a grid of blocks of the result, so no two threads write the same element and the
-// contraction is never cut between threads.
+// Linear layers in fp32 arithmetic. Where the processor multiplies bf16 itself, layers in bf16 go to oneDNN instead.
 #include "libcore/ops/linear.h"
 
 #include <algorithm>
 
 #include "libcore/ops/cpu/gemm.h"
+#include "libcore/ops/cpu/onednn_linear.h"
+#include "libcore/ops/cpu/onednn_products.h"
 #include "libcore/ops/cpu/tables.h"
+#include "libcore/ops/cpu/team_split.h"
 #include "libcore/ops/packed_weight.h"
 
 namespace convoy::ops::cpu {
@@ -22,47 +24,10 @@ const PackedPanels& panels_of(const PackedWeight& w) { return static_cast<const 
 
 float* floats(const device::Buffer& buffer) { return reinterpret_cast<float*>(buffer.data()); }
 
-std::int64_t rounded_up(std::int64_t count, std::int64_t unit) { return (count + unit - 1) / unit * unit; }
-
-// Part `index` of [0, count) cut into `parts` ranges at multiples of `unit`.
-Range cut(std::int64_t count, std::int64_t unit, std::int64_t parts, std::int64_t index) {
-  const std::int64_t units = (count + unit - 1) / unit;
-  return {std::min(units * index / parts * unit, count), std::min(units * (index + 1) / parts * unit, count)};
-}
-
-struct Grid {
-  std::int64_t row_parts = 1;
-  std::int64_t column_parts = 1;
-};
-
-// The grid of `threads` blocks that reads the fewest elements of both operands: what a thread packs or streams grows with the
-// rows plus the columns of its block.
-Grid choose_grid(std::int64_t rows, std::int64_t columns, int threads) {
-  Grid best;
-  std::int64_t least = -1;
-  for (std::int64_t row_parts = 1; row_parts <= threads; ++row_parts) {
-    if (threads % row_parts != 0) continue;
-    const std::int64_t column_parts = threads / row_parts;
-    const std::int64_t height = rounded_up(rounded_up(rows, row_parts) / row_parts, gemm().tile_rows);
-    const std::int64_t width = rounded_up(rounded_up(columns, column_parts) / column_parts, gemm().tile_columns);
-    const std::int64_t cost = height * width + 16 * (height + width);
-    if (least < 0 || cost < least) {
-      least = cost;
-      best = {row_parts, column_parts};
-    }
-  }
-  return best;
-}
-
-// Calls body(rows, columns, thread) for each block of a result.
 template <class Body>
-void over_grid(Stream& stream, std::int64_t rows, std::int64_t columns, Body&& body) {
-  const Grid grid = choose_grid(rows, columns, stream.threads());
-  stream.pool().run([&](int thread) {
-    const Range block_rows = cut(rows, gemm().tile_rows, grid.row_parts, thread / grid.column_parts);
-    const Range block_columns = cut(columns, gemm().tile_columns, grid.column_parts, thread % grid.column_parts);
-    if (block_rows.length() > 0 && block_columns.length() > 0) body(block_rows, block_columns, thread);
-  });
+void over_tiles(Stream& stream, std::int64_t rows, std::int64_t columns, Body&& body) {
+  const Grid grid = choose_grid(rows, columns, stream.threads(), gemm().tile_rows, gemm().tile_columns);
+  over_grid(stream, rows, columns, grid, body);
 }
 
 device::Buffer panels(std::int64_t depth, std::int64_t columns) {
@@ -135,7 +100,7 @@ void pack(Stream& stream, std::span<const View> weights, std::span<const View> b
 void forward(Stream& stream, const LinearForward& args) {
   const PackedPanels& w = panels_of(*args.w);
   const std::size_t scratch = gemm().multiply_scratch(w.inputs, w.outputs);
-  over_grid(stream, args.x.rows(), w.outputs, [&](Range rows, Range columns, int thread) {
+  over_tiles(stream, args.x.rows(), w.outputs, [&](Range rows, Range columns, int thread) {
     gemm().multiply({.a = operand(args.x),
                      .b = floats(w.forward),
                      .depth = w.inputs,
@@ -153,7 +118,7 @@ void forward(Stream& stream, const LinearForward& args) {
 void backward_input(Stream& stream, const LinearBackwardInput& args) {
   const PackedPanels& w = panels_of(*args.w);
   const std::size_t scratch = gemm().multiply_scratch(w.outputs, w.inputs);
-  over_grid(stream, args.dy.rows(), w.inputs, [&](Range rows, Range columns, int thread) {
+  over_tiles(stream, args.dy.rows(), w.inputs, [&](Range rows, Range columns, int thread) {
     gemm().multiply({.a = operand(args.dy),
                      .b = floats(w.backward),
                      .depth = w.outputs,
@@ -174,7 +139,7 @@ void add_part(Stream& stream, const View& dy, const View& x, WeightLayout layout
   const View& left = out_in ? dy : x;
   const View& right = out_in ? x : dy;
   const std::size_t scratch = gemm().accumulate_scratch(right.columns());
-  over_grid(stream, left.columns(), right.columns(), [&](Range rows, Range columns, int thread) {
+  over_tiles(stream, left.columns(), right.columns(), [&](Range rows, Range columns, int thread) {
     gemm().accumulate({.a = operand(left, true),
                        .b = operand(right),
                        .depth = x.rows(),
@@ -204,10 +169,44 @@ void backward_weight(Stream& stream, const LinearBackwardWeight& args) {
   }
 }
 
+// The same functions, on the arithmetic that suits the dtype.
+struct ByDtype {
+  LinearTable floats;
+  LinearTable halves;
+  const LinearTable& of(DType dtype) const { return dtype == DType::kBF16 ? halves : floats; }
+};
+
+const ByDtype& by_dtype() {
+  static const LinearTable own{
+      .create = create, .pack = pack, .forward = forward, .backward_input = backward_input, .backward_weight = backward_weight};
+  static const ByDtype chosen{own, has_bf16_products() ? onednn_linear_table() : own};
+  return chosen;
+}
+
 }  // namespace
 
 LinearTable linear_table() {
-  return {.create = create, .pack = pack, .forward = forward, .backward_input = backward_input, .backward_weight = backward_weight};
+  return {
+      .create =
+          [](Stream& stream, PackedWeight::Storage*& storage, void (*&destroy)(PackedWeight::Storage*), DType dtype,
+             WeightLayout layout, std::span<const std::int64_t> part_outputs, std::int64_t inputs, bool has_bias) {
+            by_dtype().of(dtype).create(stream, storage, destroy, dtype, layout, part_outputs, inputs, has_bias);
+          },
+      .pack =
+          [](Stream& stream, std::span<const View> weights, std::span<const View> biases, PackedWeight& packed) {
+            by_dtype().of(packed.dtype()).pack(stream, weights, biases, packed);
+          },
+      .forward = [](Stream& stream, const LinearForward& args) { by_dtype().of(args.w->dtype()).forward(stream, args); },
+      .backward_input =
+          [](Stream& stream, const LinearBackwardInput& args) {
+            by_dtype().of(args.w->dtype()).backward_input(stream, args);
+          },
+      .backward_weight =
+          [](Stream& stream, const LinearBackwardWeight& args) {
+            // Products of an fp32 and a bf16 operand are fp32 ones.
+            by_dtype().of(args.dy.dtype == args.x.dtype ? args.x.dtype : DType::kF32).backward_weight(stream, args);
+          },
+  };
 }
 
 }  // namespace convoy::ops::cpu

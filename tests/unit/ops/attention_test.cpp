@@ -14,6 +14,7 @@
 #include "libcore/base/error.h"
 #include "libcore/ops/backend.h"
 #include "libcore/tensor/tensor.h"
+#include "tests/unit/ops/op_test_support.h"
 
 namespace convoy::ops {
 namespace {
@@ -332,14 +333,29 @@ TEST(Attention, DocumentsDoNotSeeEachOther) {
   }
 }
 
-TEST(Attention, AsksForNoMoreScratchInTheSecondStep) {
+TEST(Attention, AllocatesNothingInTheSecondStep) {
   Stream stream(cpu_backend(), 2);
-  Attention a = make({2, 50, 2, 2, 8, false, DType::kF32, 2});
-  a.forward(stream);
-  a.backward(stream);
-  stream.seal_scratch();
-  EXPECT_NO_THROW(a.forward(stream));
-  EXPECT_NO_THROW(a.backward(stream));
+  Attention a = make({2, 50, 2, 2, 8, true, DType::kBF16, 2});
+  test::expect_no_allocation(stream, [&] {
+    a.forward(stream);
+    a.backward(stream);
+  });
+}
+
+TEST(Attention, KernelsOfTheBaselineAgreeWithTheDispatchedOnes) {
+  const Case c{1, 67, 4, 2, 19, true, DType::kF32, 1};
+  Stream vectors(cpu_backend(), 1);
+  Stream scalars(test::baseline_backend(), 1);
+  Attention a = make(c);
+  Attention b = make(c);
+  a.forward(vectors);
+  a.backward(vectors);
+  b.forward(scalars);
+  b.backward(scalars);
+  for (std::int64_t i = 0; i < a.y.shape().count(); ++i) ASSERT_NEAR(number(a.y, i), number(b.y, i), kFloatTolerance) << i;
+  for (std::int64_t i = 0; i < a.dqkv.shape().count(); ++i) {
+    ASSERT_NEAR(number(a.dqkv, i), number(b.dqkv, i), kFloatTolerance) << i;
+  }
 }
 
 TEST(Attention, RefusesWrongShapesAndDtypes) {

@@ -35,6 +35,7 @@ void write(const MutableView& view, std::int64_t index, double value) {
 Backend make_baseline() {
   Backend backend = cpu_backend();  // chosen for this processor before the choice is narrowed
   with_baseline_kernels([&] {
+    backend.attention = cpu::attention_table();
     backend.norm = cpu::norm_table();
     backend.rotary = cpu::rotary_table();
     backend.activation = cpu::activation_table();
