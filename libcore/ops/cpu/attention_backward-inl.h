@@ -48,7 +48,7 @@ BackwardBuffers lay_out_backward(const AttentionShape& shape, Pieces& pieces) {
   const auto rows = [&] { return pieces.floats(whole_tiles(length) * size + kPackSlack); };
   const auto columns = [&] { return pieces.floats(whole_panels(length) * size); };
   const auto deep = [&] { return pieces.floats(whole_tiles(size) * length + kPackSlack); };
-  const auto sums = [&] { return pieces.floats(whole_panels(length) * whole_tiles(size)); };
+  const auto sums = [&] { return pieces.floats(whole_panels(length) * whole_tiles(size) + kLanes * kTileColumns); };
   BackwardBuffers b{};
   b.key_columns = columns();
   b.value_columns = columns();
@@ -118,13 +118,19 @@ HWY_INLINE void differentiate_tile(const QueryHead& head, const float* delta, st
   }
 }
 
-// Panel [key, query] of score gradients for dq, from rows of queries.
-HWY_INLINE void transpose_dscores(const float* dscores, std::int64_t query, std::int64_t rows, std::int64_t key_in_group,
-                                  float* transposed) {
-  for (std::int64_t i = 0; i < rows; ++i) {
-    float* panel = transposed + (query + i) / kTileColumns * kKeyGroup * kTileColumns + key_in_group * kTileColumns +
-                   (query + i) % kTileColumns;
-    for (std::int64_t j = 0; j < kTileColumns; ++j) panel[j * kTileColumns] = dscores[i * kTileColumns + j];
+// Panels [key, query] of score gradients for dq, from rows [begin, end) of a block of queries; begin is a whole vector.
+HWY_INLINE void transpose_dscores(const float* dscores, Range rows, std::int64_t key_in_group, float* transposed) {
+  for (std::int64_t i = rows.begin; i < rows.end; i += kLanes) {
+    float* panel =
+        transposed + i / kTileColumns * kKeyGroup * kTileColumns + key_in_group * kTileColumns + i % kTileColumns;
+    for (std::int64_t half = 0; half < kTileColumns; half += kLanes) {
+      FloatVector square[kLanes];
+#pragma GCC unroll 16
+      for (std::int64_t j = 0; j < kLanes; ++j) square[j] = load(dscores + (i + j) * kTileColumns + half);
+      transpose(square);
+#pragma GCC unroll 16
+      for (std::int64_t j = 0; j < kLanes; ++j) store(square[j], panel + (half + j) * kTileColumns);
+    }
   }
 }
 
@@ -159,8 +165,9 @@ HWY_INLINE void backward_panel(const QueryHead& head, const BackwardBuffers& b, 
       const bool hide = key + kTileColumns - 1 > query || key < seen.greatest_first;
       differentiate_tile(head, b.delta, query, key, rows, hide, probabilities, dscores);
     }
-    transpose_dscores(dscores, i, rows, key - group, b.dscores_transposed);
   }
+  const std::int64_t whole = std::max<std::int64_t>(0, key - queries.begin) / kLanes * kLanes;
+  transpose_dscores(b.dscores, {whole, queries.length()}, key - group, b.dscores_transposed);
   const std::int64_t sums = key * whole_tiles(head.size);
   const std::int64_t depth = queries.length() - from;
   add_product(head, b.dy_size, queries.begin + from, b.probabilities + from * kTileColumns, depth, b.dvalues + sums);

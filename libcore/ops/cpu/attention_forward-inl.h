@@ -34,7 +34,7 @@ ForwardBuffers lay_out_forward(const AttentionShape& shape, Pieces& pieces) {
           .values = pieces.floats(whole_tiles(size) * shape.sequence + kPackSlack),
           .query = pieces.floats(size * kTileColumns),
           .scores = pieces.floats(kKeyBlock * kTileColumns),
-          .sums = pieces.floats(whole_tiles(size) * kTileColumns)};
+          .sums = pieces.floats((whole_tiles(size) + kLanes) * kTileColumns)};
 }
 
 // What a panel of queries knows of the keys seen so far.

@@ -66,15 +66,16 @@ inline std::int64_t first_key(const std::int32_t* positions, std::int64_t t) {
   return positions == nullptr ? 0 : std::clamp<std::int64_t>(t - positions[t], 0, t);
 }
 
-// y[i, j] = panel[j, i] for i < rows, j < columns; the panel has kTileColumns in a row.
+// y[i, j] = panel[j, i] for i < rows, j < columns; the panel has kTileColumns in a row, and room for whole vectors of rows.
 template <class T>
 void store_transposed(const float* panel, std::int64_t columns, std::int64_t rows, T* y, std::int64_t stride) {
-  HWY_ALIGN float line[kLanes];
-  for (std::int64_t i = 0; i < rows; ++i) {
+  for (std::int64_t i = 0; i < rows; i += kLanes) {
     over_columns(0, columns, [&](std::int64_t c, auto part) HWY_ATTR {
-      const std::int64_t count = std::min(kLanes, columns - c);
-      for (std::int64_t j = 0; j < count; ++j) line[j] = panel[(c + j) * kTileColumns + i];
-      store(load(line), y + i * stride + c, part);
+      FloatVector square[kLanes];
+#pragma GCC unroll 16
+      for (std::int64_t j = 0; j < kLanes; ++j) square[j] = load(panel + (c + j) * kTileColumns + i);
+      transpose(square);
+      for (std::int64_t j = 0; j < std::min(kLanes, rows - i); ++j) store(square[j], y + (i + j) * stride + c, part);
     });
   }
 }

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "libcore/ops/cpu/gemm_kernel-inl.h"
+#include "libcore/ops/cpu/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convoy::ops::cpu::HWY_NAMESPACE {
@@ -44,13 +45,19 @@ void pack_panel_of_rows(const T* source, std::int64_t stride, std::int64_t depth
 // The same where the steps of the depth lie side by side: from source[(j - lanes.begin) * stride + k].
 template <std::int64_t width, class T>
 void pack_panel_of_columns(const T* source, std::int64_t stride, std::int64_t depth, Range lanes, float* panel) {
-  if (lanes.length() == width) {
-    for (std::int64_t k = 0; k < depth; ++k) {
-      for (std::int64_t j = 0; j < width; ++j) panel[k * width + j] = widened(source[j * stride + k]);
+  std::int64_t k = 0;
+  for (; lanes.length() == width && k + kLanes <= depth; k += kLanes) {
+    for (std::int64_t j = 0; j < width; j += kLanes) {
+      FloatVector square[kLanes];
+#pragma GCC unroll 16
+      for (std::int64_t i = 0; i < kLanes; ++i) square[i] = j + i < width ? load(source + (j + i) * stride + k) : zeros();
+      transpose(square);
+      // In this order: what a vector writes beyond the panel's width is where the next one goes.
+#pragma GCC unroll 16
+      for (std::int64_t i = 0; i < kLanes; ++i) store(square[i], panel + (k + i) * width + j);
     }
-    return;
   }
-  for (std::int64_t k = 0; k < depth; ++k) {
+  for (; k < depth; ++k) {
     for (std::int64_t j = 0; j < lanes.length(); ++j) panel[k * width + lanes.begin + j] = widened(source[j * stride + k]);
   }
 }
