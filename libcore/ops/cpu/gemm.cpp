@@ -135,9 +135,15 @@ void accumulate_columns(const AccumulatedProduct& p, Range columns, float* packe
     const Range depth{k, std::min(k + step, p.depth)};
     const Operand b{&element<B>(p.b, k, columns.begin), p.b.dtype, p.b.stride, p.b.transposed};
     pack_columns<B>(b, {0, depth.length()}, {0, columns.length()}, depth.length(), packed_b);
+    if (p.b_sums != nullptr) {
+      add_panel_sums<kTileColumns>(packed_b, depth.length(), columns.length(), p.b_sums + columns.begin);
+    }
     for (std::int64_t row = p.rows.begin; row < p.rows.end; row += kBlockRows) {
       const Range rows{row, std::min(row + kBlockRows, p.rows.end)};
       pack_rows<A>(p.a, rows, depth, packed_a);
+      if (p.a_sums != nullptr && columns.begin == p.columns.begin) {
+        add_panel_sums<kTileRows>(packed_a, depth.length(), rows.length(), p.a_sums + rows.begin);
+      }
       accumulate_panels(p, rows, columns, depth.length(), packed_a, packed_b);
     }
   }

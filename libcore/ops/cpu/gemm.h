@@ -41,7 +41,7 @@ struct PackedProduct {
   MutableView y;
 };
 
-// c += a b over rows x columns of c.
+// c += a b over rows x columns of c; and where wanted, a_sums[i] += the sum of row i of a, b_sums[j] += that of column j of b.
 struct AccumulatedProduct {
   Operand a;  // [rows, depth]
   Operand b;  // [depth, columns]
@@ -50,6 +50,8 @@ struct AccumulatedProduct {
   Range columns;
   float* c = nullptr;
   std::int64_t stride = 0;
+  float* a_sums = nullptr;
+  float* b_sums = nullptr;
 };
 
 // The kernels of one instruction set.

@@ -97,6 +97,25 @@ void pack_columns(const Operand& b, Range depth, Range columns, std::int64_t pan
   }
 }
 
+// out[j] += the sum over the depth of lane j, for `count` lanes of packed panels.
+template <std::int64_t width>
+void add_panel_sums(const float* packed, std::int64_t depth, std::int64_t count, float* out) {
+  for (std::int64_t first = 0; first < count; first += width) {
+    const float* panel = packed + first * depth;
+    over_columns(0, std::min(width, count - first), [&](std::int64_t j, auto part) HWY_ATTR {
+      auto even = zeros();
+      auto odd = zeros();
+      std::int64_t k = 0;
+      for (; k + 2 <= depth; k += 2) {
+        even = hn::Add(even, load(panel + k * width + j));
+        odd = hn::Add(odd, load(panel + (k + 1) * width + j));
+      }
+      if (k < depth) even = hn::Add(even, load(panel + k * width + j));
+      store(hn::Add(load(out + first + j, part), hn::Add(even, odd)), out + first + j, part);
+    });
+  }
+}
+
 }  // namespace convoy::ops::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -133,8 +133,9 @@ void backward_input(Stream& stream, const LinearBackwardInput& args) {
   });
 }
 
-// dweight += dy^T x, or its transpose.
-void add_part(Stream& stream, const View& dy, const View& x, WeightLayout layout, const MutableView& dweight) {
+// dweight += dy^T x, or its transpose; dbias (if any) += the sums of dy, by the threads that hold the first block of the other
+// dimension.
+void add_part(Stream& stream, const View& dy, const View& x, WeightLayout layout, const MutableView& dweight, float* dbias) {
   const bool out_in = layout == WeightLayout::kOutIn;
   const View& left = out_in ? dy : x;
   const View& right = out_in ? x : dy;
@@ -146,25 +147,20 @@ void add_part(Stream& stream, const View& dy, const View& x, WeightLayout layout
                        .rows = rows,
                        .columns = columns,
                        .c = dweight.as<float>(),
-                       .stride = dweight.stride()},
+                       .stride = dweight.stride(),
+                       .a_sums = out_in && columns.begin == 0 ? dbias : nullptr,
+                       .b_sums = !out_in && rows.begin == 0 ? dbias : nullptr},
                       stream.scratch(thread, scratch));
   });
 }
 
 void backward_weight(Stream& stream, const LinearBackwardWeight& args) {
-  const std::int64_t rows = args.x.rows();
   std::int64_t first = 0;
   for (std::size_t part = 0; part < args.dweights.size(); ++part) {
     const MutableView& dweight = args.dweights[part];
     const std::int64_t outputs = args.layout == WeightLayout::kOutIn ? dweight.rows() : dweight.columns();
-    const View dy = tensor::columns_of(args.dy, first, first + outputs);
-    add_part(stream, dy, args.x, args.layout, dweight);
-    if (!args.dbiases.empty()) {
-      float* dbias = args.dbiases[part].as<float>();
-      stream.pool().parallel_for(outputs, 256, [&](std::int64_t begin, std::int64_t end, int) {
-        gemm().add_column_sums(operand(dy), rows, {begin, end}, dbias);
-      });
-    }
+    float* dbias = args.dbiases.empty() ? nullptr : args.dbiases[part].as<float>();
+    add_part(stream, tensor::columns_of(args.dy, first, first + outputs), args.x, args.layout, dweight, dbias);
     first += outputs;
   }
 }
