@@ -210,8 +210,10 @@ HWY_AFTER_NAMESPACE();
 namespace convoy::ops::cpu {
 
 HWY_EXPORT(gemm_kernels);
+Gemm dispatched_gemm() { return HWY_DYNAMIC_DISPATCH(gemm_kernels)(); }
+
 const Gemm& gemm() {
-  static const Gemm kernels = HWY_DYNAMIC_DISPATCH(gemm_kernels)();
+  static const Gemm kernels = dispatched_gemm();
   return kernels;
 }
 

@@ -71,6 +71,9 @@ struct Gemm {
   std::size_t (*accumulate_scratch)(std::int64_t columns);
 };
 
+// Those of the instruction set that Highway chooses at this moment, and those that it chose first: packed panels have the
+// form of one set, so a process stays with it.
+Gemm dispatched_gemm();
 const Gemm& gemm();
 
 }  // namespace convoy::ops::cpu
