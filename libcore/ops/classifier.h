@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax cross-entropy over a vocabulary shard for a block of rows, in halves, so that the caller can reduce `maximum`,
-// then `sum` and `target_logit`, over the ranks that hold the other shards between them. The caller computes the logits with
-// linear_forward (fp32) and turns dlogits into gradients with the two linear backwards.
+// Softmax cross-entropy over a vocabulary shard for a block of rows, in halves, so that the caller can reduce
+// `maximum`, then `sum` and `target_logit`, over the ranks that hold the other shards between them. The caller computes
+// the logits with linear_forward (fp32) and turns dlogits into gradients with the two linear backwards.
 //
-//   logits [R, V] -> classifier_maximum -> (max over TP) -> classifier_sum -> (sum over TP) -> classifier_backward -> dlogits
-//   loss of a row = maximum + log(sum) - target_logit
+//   logits [R, V] -> classifier_maximum -> (max over TP) -> classifier_sum -> (sum over TP) -> classifier_backward ->
+//   dlogits loss of a row = maximum + log(sum) - target_logit
 //
 // A logit that is NaN or +infinity makes the row's sum NaN.
 #pragma once

@@ -14,7 +14,8 @@ void adamw(Stream& stream, const AdamW& args) {
   check_dense(args.m, n, DType::kF32, "adamw: m");
   check_dense(args.v, n, DType::kF32, "adamw: v");
   if (args.rounded.present()) check_dense(args.rounded, n, DType::kBF16, "adamw: rounded");
-  check(args.correction1 > 0.0 && args.correction2 > 0.0, "adamw: the bias corrections 1 - beta^t are positive (t from 1)");
+  check(args.correction1 > 0.0 && args.correction2 > 0.0,
+        "adamw: the bias corrections 1 - beta^t are positive (t from 1)");
   stream.backend().optimizer.adamw(stream, args);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/ops/activation.h"
 
-#include "libcore/ops/cpu/dtype_dispatch.h"
+#include "libcore/ops/cpu/row_split.h"
 #include "libcore/ops/cpu/tables.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -13,6 +13,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace convoy::ops::cpu::HWY_NAMESPACE {
+namespace {
 
 template <class T>
 void gelu_backward_row(const T* x, const T* dy, T* dx, std::int64_t columns) {
@@ -44,48 +45,42 @@ void swiglu_backward_row(const T* gate, const T* up, const T* dy, T* dgate, T* d
   });
 }
 
-// Rows a thread takes at least, so that small tensors stay on one.
-std::int64_t grain_of(std::int64_t columns) { return 1 + 4096 / (columns + 1); }
-
 void gelu_backward(Stream& stream, const GeluBackward& args) {
   const std::int64_t columns = args.x.columns();
-  with_float_type(args.x.dtype, [&](auto type) {
+  over_rows(stream, args.x.rows(), columns, args.x.dtype, [&](auto type, std::int64_t begin, std::int64_t end) {
     using T = typename decltype(type)::type;
-    stream.pool().parallel_for(args.x.rows(), grain_of(columns), [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        gelu_backward_row(args.x.as<T>() + row * args.x.stride(), args.dy.as<T>() + row * args.dy.stride(),
-                          args.dx.as<T>() + row * args.dx.stride(), columns);
-      }
-    });
+    for (std::int64_t row = begin; row < end; ++row) {
+      gelu_backward_row(args.x.as<T>() + row * args.x.stride(), args.dy.as<T>() + row * args.dy.stride(),
+                        args.dx.as<T>() + row * args.dx.stride(), columns);
+    }
   });
 }
 
 void swiglu_forward(Stream& stream, const SwigluForward& args) {
   const std::int64_t columns = args.y.columns();
-  with_float_type(args.y.dtype, [&](auto type) {
+  over_rows(stream, args.y.rows(), columns, args.y.dtype, [&](auto type, std::int64_t begin, std::int64_t end) {
     using T = typename decltype(type)::type;
-    stream.pool().parallel_for(args.y.rows(), grain_of(columns), [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        const T* gate = args.gate_up.as<T>() + row * args.gate_up.stride();
-        swiglu_forward_row(gate, gate + columns, args.y.as<T>() + row * args.y.stride(), columns);
-      }
-    });
+    for (std::int64_t row = begin; row < end; ++row) {
+      const T* gate = args.gate_up.as<T>() + row * args.gate_up.stride();
+      swiglu_forward_row(gate, gate + columns, args.y.as<T>() + row * args.y.stride(), columns);
+    }
   });
 }
 
 void swiglu_backward(Stream& stream, const SwigluBackward& args) {
   const std::int64_t columns = args.dy.columns();
-  with_float_type(args.dy.dtype, [&](auto type) {
+  over_rows(stream, args.dy.rows(), columns, args.dy.dtype, [&](auto type, std::int64_t begin, std::int64_t end) {
     using T = typename decltype(type)::type;
-    stream.pool().parallel_for(args.dy.rows(), grain_of(columns), [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        const T* gate = args.gate_up.as<T>() + row * args.gate_up.stride();
-        T* dgate = args.dgate_up.as<T>() + row * args.dgate_up.stride();
-        swiglu_backward_row(gate, gate + columns, args.dy.as<T>() + row * args.dy.stride(), dgate, dgate + columns, columns);
-      }
-    });
+    for (std::int64_t row = begin; row < end; ++row) {
+      const T* gate = args.gate_up.as<T>() + row * args.gate_up.stride();
+      T* dgate = args.dgate_up.as<T>() + row * args.dgate_up.stride();
+      swiglu_backward_row(gate, gate + columns, args.dy.as<T>() + row * args.dy.stride(), dgate, dgate + columns,
+                          columns);
+    }
   });
 }
+
+}  // namespace
 
 ActivationTable activation_kernels() {
   return {.gelu_backward = gelu_backward, .swiglu_forward = swiglu_forward, .swiglu_backward = swiglu_backward};

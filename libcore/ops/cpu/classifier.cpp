@@ -17,6 +17,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace convoy::ops::cpu::HWY_NAMESPACE {
+namespace {
 
 constexpr std::int64_t kPiece = 2048;  // columns whose exponentials are added in fp32
 
@@ -108,6 +109,8 @@ void classifier_backward(Stream& stream, const ClassifierBackward& args) {
     });
   });
 }
+
+}  // namespace
 
 ClassifierTable classifier_kernels() {
   return {.maximum = classifier_maximum, .sum = classifier_sum, .backward = classifier_backward};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward is split by rows, backward by columns: then every element of a table is added up by one thread, in the order of
-// the rows, whatever the number of threads, and nothing needs to be sorted.
+// Forward is split by rows, backward by columns: then every element of a table is added up by one thread, in the order
+// of the rows, whatever the number of threads, and nothing needs to be sorted.
 #include "libcore/ops/embedding.h"
 
 #include "libcore/base/error.h"
-#include "libcore/ops/cpu/dtype_dispatch.h"
+#include "libcore/ops/cpu/row_split.h"
 #include "libcore/ops/cpu/tables.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -16,12 +16,13 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace convoy::ops::cpu::HWY_NAMESPACE {
+namespace {
 
 constexpr std::int64_t kCacheLine = 16;  // floats
 
 // The row of `table` for an id counted from `first`, or null where the table does not hold it.
 template <class T, class TableView>
-T* row_of(const TableView& table, std::int64_t id) {
+T* table_row(const TableView& table, std::int64_t id) {
   return id >= 0 && id < table.rows() ? table.template as<std::remove_const_t<T>>() + id * table.stride() : nullptr;
 }
 
@@ -41,21 +42,19 @@ void gather_rows(const EmbeddingForward& args, std::int64_t begin, std::int64_t 
   for (std::int64_t row = begin; row < end; ++row) {
     const T* position = nullptr;
     if (args.position_table.present()) {
-      position = row_of<const T>(args.position_table, positions[row]);
+      position = table_row<const T>(args.position_table, positions[row]);
       check(position != nullptr, "embedding_forward: every position lies in the position table");
     }
-    gather_row(row_of<const T>(args.table, tokens[row] - args.first), position, args.y.as<T>() + row * args.y.stride(),
-               args.y.columns());
+    gather_row(table_row<const T>(args.table, tokens[row] - args.first), position,
+               args.y.as<T>() + row * args.y.stride(), args.y.columns());
   }
 }
 
 void embedding_forward(Stream& stream, const EmbeddingForward& args) {
-  const std::int64_t grain = 1 + 4096 / (args.y.columns() + 1);  // small tensors stay on one thread
-  with_float_type(args.y.dtype, [&](auto type) {
-    using T = typename decltype(type)::type;
-    stream.pool().parallel_for(args.y.rows(), grain,
-                               [&](std::int64_t begin, std::int64_t end, int) { gather_rows<T>(args, begin, end); });
-  });
+  over_rows(stream, args.y.rows(), args.y.columns(), args.y.dtype,
+            [&](auto type, std::int64_t begin, std::int64_t end) {
+              gather_rows<typename decltype(type)::type>(args, begin, end);
+            });
 }
 
 template <class T>
@@ -71,10 +70,10 @@ void scatter_columns(const EmbeddingBackward& args, std::int64_t begin, std::int
   const std::int32_t* positions = args.positions.as<std::int32_t>();
   for (std::int64_t row = 0; row < args.dy.rows(); ++row) {
     const T* dy = args.dy.as<T>() + row * args.dy.stride();
-    float* token = row_of<float>(args.dtable, tokens[row] - args.first);
+    float* token = table_row<float>(args.dtable, tokens[row] - args.first);
     if (token != nullptr) scatter_row(dy, token, begin, end);
     if (!args.dposition_table.present()) continue;
-    float* position = row_of<float>(args.dposition_table, positions[row]);
+    float* position = table_row<float>(args.dposition_table, positions[row]);
     check(position != nullptr, "embedding_backward: every position lies in the position table");
     scatter_row(dy, position, begin, end);
   }
@@ -88,6 +87,8 @@ void embedding_backward(Stream& stream, const EmbeddingBackward& args) {
     });
   });
 }
+
+}  // namespace
 
 EmbeddingTable embedding_kernels() { return {.forward = embedding_forward, .backward = embedding_backward}; }
 

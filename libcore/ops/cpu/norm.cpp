@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "libcore/ops/cpu/dtype_dispatch.h"
+#include "libcore/ops/cpu/row_split.h"
 #include "libcore/ops/cpu/tables.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -17,9 +17,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace convoy::ops::cpu::HWY_NAMESPACE {
-
-// Rows a thread takes at least, so that small tensors stay on one.
-std::int64_t grain_of_norm(std::int64_t columns) { return 1 + 4096 / (columns + 1); }
+namespace {
 
 template <class T>
 void add_rows(const T* x, const T* residual, T* sum, std::int64_t columns) {
@@ -74,17 +72,15 @@ void forward_row(const LayerNormForward& args, std::int64_t row) {
   const float rstd = 1.0f / std::sqrt(mean_square_about(x, mean, columns) + args.epsilon);
   if (args.mean.present()) args.mean.as<float>()[row] = mean;
   args.rstd.as<float>()[row] = rstd;
-  scale_and_shift(x, mean, rstd, args.weight.as<T>(), args.bias.as<T>(), args.y.as<T>() + row * args.y.stride(), columns);
+  scale_and_shift(x, mean, rstd, args.weight.as<T>(), args.bias.as<T>(), args.y.as<T>() + row * args.y.stride(),
+                  columns);
 }
 
 void layernorm_forward(Stream& stream, const LayerNormForward& args) {
-  with_float_type(args.x.dtype, [&](auto type) {
-    using T = typename decltype(type)::type;
-    const std::int64_t grain = grain_of_norm(args.x.columns());
-    stream.pool().parallel_for(args.x.rows(), grain, [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t row = begin; row < end; ++row) forward_row<T>(args, row);
-    });
-  });
+  over_rows(stream, args.x.rows(), args.x.columns(), args.x.dtype,
+            [&](auto type, std::int64_t begin, std::int64_t end) {
+              for (std::int64_t row = begin; row < end; ++row) forward_row<typename decltype(type)::type>(args, row);
+            });
 }
 
 void rmsnorm_forward(Stream& stream, const RmsNormForward& args) {
@@ -125,11 +121,11 @@ BackwardRows<T, rows> backward_rows(const LayerNormBackward& args, std::int64_t 
   return block;
 }
 
-// Adds the rows' share to dweight and dbias (null for the root-mean-square norm), and leaves for every row the means over the
-// columns of g = dy * weight and of g * normalised, which the gradient of the row's statistics needs.
+// Adds the rows' share to dweight and dbias (null for the root-mean-square norm), and leaves for every row the means
+// over the columns of g = dy * weight and of g * normalised, which the gradient of the row's statistics needs.
 template <bool centred, class T, int rows>
-void reduce_rows(const BackwardRows<T, rows>& block, const T* weight, float* dweight, float* dbias, std::int64_t columns,
-                 float (&mean_g)[rows], float (&mean_gn)[rows]) {
+void reduce_rows(const BackwardRows<T, rows>& block, const T* weight, float* dweight, float* dbias,
+                 std::int64_t columns, float (&mean_g)[rows], float (&mean_gn)[rows]) {
   FloatVector sum_g[rows], sum_gn[rows];
   for (int i = 0; i < rows; ++i) sum_g[i] = sum_gn[i] = zeros();
   over_columns(0, columns, [&](std::int64_t c, auto part) HWY_ATTR {
@@ -187,8 +183,8 @@ void backward_block(const LayerNormBackward& args, std::int64_t first, float* dw
     reduce_rows<false>(block, weight, dweight, dbias, columns, mean_g, mean_gn);
   }
   for (int i = 0; i < rows; ++i) {
-    input_gradient_row(block.dy[i], block.dsum[i], block.sum[i], weight, block.mean[i], block.rstd[i], mean_g[i], mean_gn[i],
-                       block.dx[i], columns);
+    input_gradient_row(block.dy[i], block.dsum[i], block.sum[i], weight, block.mean[i], block.rstd[i], mean_g[i],
+                       mean_gn[i], block.dx[i], columns);
   }
 }
 
@@ -213,10 +209,11 @@ void layernorm_backward(Stream& stream, const LayerNormBackward& args) {
   const std::int64_t rows = args.dy.rows();
   const std::int64_t columns = args.dy.columns();
   if (rows == 0) return;
-  const std::int64_t grain = grain_of_norm(columns);
+  const std::int64_t grain = rows_worth_a_thread(columns);
   const std::int64_t parts = std::min<std::int64_t>((rows + grain - 1) / grain, stream.threads());
   const std::int64_t stride = 2 * columns;  // dweight, dbias
-  auto* partials = reinterpret_cast<float*>(stream.scratch(0, static_cast<std::size_t>(parts * stride) * sizeof(float)));
+  auto* partials =
+      reinterpret_cast<float*>(stream.scratch(0, static_cast<std::size_t>(parts * stride) * sizeof(float)));
   with_float_type(args.dy.dtype, [&](auto type) {
     using T = typename decltype(type)::type;
     stream.pool().parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end, int thread) {
@@ -240,6 +237,8 @@ void rmsnorm_backward(Stream& stream, const RmsNormBackward& args) {
                               .dweight = args.dweight,
                               .dbias = {}});
 }
+
+}  // namespace
 
 NormTable norm_kernels() {
   return {.layernorm_forward = layernorm_forward,

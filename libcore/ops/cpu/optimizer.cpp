@@ -17,6 +17,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace convoy::ops::cpu::HWY_NAMESPACE {
+namespace {
 
 constexpr std::int64_t kGrain = 16 * 1024;        // elements a thread takes at least
 constexpr std::int64_t kSquareBlock = 64 * 1024;  // elements of one partial sum of squares
@@ -142,7 +143,8 @@ void add(Stream& stream, View x, MutableView y) {
 }
 
 void scale_range(FloatVector factor, float* x, std::int64_t begin, std::int64_t end) {
-  over_columns(begin, end, [&](std::int64_t i, auto part) HWY_ATTR { store(hn::Mul(factor, load(x + i, part)), x + i, part); });
+  over_columns(begin, end,
+               [&](std::int64_t i, auto part) HWY_ATTR { store(hn::Mul(factor, load(x + i, part)), x + i, part); });
 }
 
 void scale(Stream& stream, float factor, MutableView x) {
@@ -158,8 +160,15 @@ void fill_zero(Stream& stream, MutableView x) {
   });
 }
 
+}  // namespace
+
 OptimizerTable optimizer_kernels() {
-  return {.adamw = adamw, .sum_of_squares = sum_of_squares, .cast = cast, .add = add, .scale = scale, .fill_zero = fill_zero};
+  return {.adamw = adamw,
+          .sum_of_squares = sum_of_squares,
+          .cast = cast,
+          .add = add,
+          .scale = scale,
+          .fill_zero = fill_zero};
 }
 
 }  // namespace convoy::ops::cpu::HWY_NAMESPACE

@@ -2,7 +2,7 @@
 #include "libcore/ops/rotary.h"
 
 #include "libcore/base/error.h"
-#include "libcore/ops/cpu/dtype_dispatch.h"
+#include "libcore/ops/cpu/row_split.h"
 #include "libcore/ops/cpu/tables.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -14,6 +14,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace convoy::ops::cpu::HWY_NAMESPACE {
+namespace {
 
 // Turns the pairs (lower[i], lower[i + half]) of one head; `sign` -1 turns back.
 template <class T>
@@ -47,13 +48,13 @@ void turn_rows(const Rotary& args, std::int64_t begin, std::int64_t end) {
 }
 
 void rotary(Stream& stream, const Rotary& args) {
-  const std::int64_t grain = 1 + 4096 / (args.heads.columns() + 1);  // small tensors stay on one thread
-  with_float_type(args.heads.dtype, [&](auto type) {
-    using T = typename decltype(type)::type;
-    stream.pool().parallel_for(args.heads.rows(), grain,
-                               [&](std::int64_t begin, std::int64_t end, int) { turn_rows<T>(args, begin, end); });
-  });
+  over_rows(stream, args.heads.rows(), args.heads.columns(), args.heads.dtype,
+            [&](auto type, std::int64_t begin, std::int64_t end) {
+              turn_rows<typename decltype(type)::type>(args, begin, end);
+            });
 }
+
+}  // namespace
 
 RotaryTable rotary_kernels() { return {.apply = rotary}; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors of floats from and to fp32 or bf16 memory, and the walk over the columns of a row. Included by kernel sources once
-// for every instruction set (Highway's foreach_target.h); include it after highway.h.
+// Vectors of floats from and to fp32 or bf16 memory, and the walk over the columns of a row. Included by kernel sources
+// once for every instruction set (Highway's foreach_target.h); include it after highway.h.
 #if defined(CONVOY_OPS_CPU_VECTOR_IO_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CONVOY_OPS_CPU_VECTOR_IO_INL_H
 #undef CONVOY_OPS_CPU_VECTOR_IO_INL_H
@@ -105,8 +105,8 @@ HWY_INLINE void over_columns(std::int64_t begin, std::int64_t end, Body&& body) 
   if (c < end) body(c, First{end - c});
 }
 
-// The same, several vectors apart at a time: body(column, part, slot) with slot a constant of 0 .. kSlots - 1, so that a
-// reduction can keep one independent accumulator a slot and is not bound by the latency of one addition.
+// The same, several vectors apart at a time: body(column, part, slot) with slot a constant of 0 .. kSlots - 1, so that
+// a reduction can keep one independent accumulator a slot and is not bound by the latency of one addition.
 constexpr int kSlots = 4;
 template <int slot>
 struct Slot {

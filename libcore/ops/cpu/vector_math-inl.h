@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementary functions on vectors of floats. Included by kernel sources once for every instruction set, after highway.h.
+// Elementary functions on vectors of floats. Included by kernel sources once for every instruction set, after
+// highway.h.
 #if defined(CONVOY_OPS_CPU_VECTOR_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CONVOY_OPS_CPU_VECTOR_MATH_INL_H
 #undef CONVOY_OPS_CPU_VECTOR_MATH_INL_H
@@ -23,9 +24,10 @@ HWY_INLINE FloatVector clamped(FloatVector x, FloatVector lowest, FloatVector hi
   }
 }
 
-// e^x: within 1.1 units in the last place where the result is a normal number above 2^-125; below that 0, above the range of
-// float infinity, of NaN NaN. x = n ln 2 + r with |r| <= ln(2) / 2, and e^r - 1 - r = r^2 q(r) with q the minimax polynomial
-// of degree 4 (relative error of e^r 3e-9, found by Remez exchange). n comes out of the low bits of x / ln 2 + 1.5 2^23.
+// e^x: within 1.1 units in the last place where the result is a normal number above 2^-125; below that 0, above the
+// range of float infinity, of NaN NaN. x = n ln 2 + r with |r| <= ln(2) / 2, and e^r - 1 - r = r^2 q(r) with q the
+// minimax polynomial of degree 4 (relative error of e^r 3e-9, found by Remez exchange). n comes out of the low bits of
+// x / ln 2 + 1.5 2^23.
 HWY_INLINE FloatVector exp(FloatVector x) {
   const FloatTag d;
   const hn::RebindToUnsigned<FloatTag> d32;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rates of the memory-bound kernels beside that of a plain copy. `bytes_per_second` counts what an op must read and write once
-// (an element that it updates counts twice), in CPU time of the calling thread, which is wall time on a quiet machine.
-// Arguments: dtype (0 fp32, 1 bf16) and threads.
+// Rates of the memory-bound kernels beside that of a plain copy. `bytes_per_second` counts what an op must read and
+// write once (an element that it updates counts twice), in CPU time of the calling thread, which is wall time on a
+// quiet machine. Arguments: dtype (0 fp32, 1 bf16) and threads.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -54,11 +54,17 @@ void copy(benchmark::State& state) {
 void adamw(benchmark::State& state) {
   Stream stream(cpu_backend(), threads_of(state));
   const Tensor gradient = filled({kFlat}, DType::kF32);
-  Tensor p = filled({kFlat}, DType::kF32), m = filled({kFlat}, DType::kF32), v = filled({kFlat}, DType::kF32), rounded = filled({kFlat}, DType::kBF16);
+  Tensor p = filled({kFlat}, DType::kF32), m = filled({kFlat}, DType::kF32), v = filled({kFlat}, DType::kF32),
+         rounded = filled({kFlat}, DType::kBF16);
   const bool with_copy = dtype_of(state) == DType::kBF16;
   for (auto _ : state) {
-    ops::adamw(stream, {.gradient = gradient.view(), .parameter = p.mutable_view(), .m = m.mutable_view(), .v = v.mutable_view(),
-                   .rounded = with_copy ? rounded.mutable_view() : MutableView{}, .rate = 1e-4f, .weight_decay = 0.1f});
+    ops::adamw(stream, {.gradient = gradient.view(),
+                        .parameter = p.mutable_view(),
+                        .m = m.mutable_view(),
+                        .v = v.mutable_view(),
+                        .rounded = with_copy ? rounded.mutable_view() : MutableView{},
+                        .rate = 1e-4f,
+                        .weight_decay = 0.1f});
   }
   report(state, kFlat, with_copy ? 30 : 28);
 }
@@ -73,12 +79,19 @@ void sum_of_squares(benchmark::State& state) {
 void norm_forward(benchmark::State& state) {
   Stream stream(cpu_backend(), threads_of(state));
   const DType dtype = dtype_of(state);
-  const Tensor x = filled({kRows, kColumns}, dtype), residual = filled({kRows, kColumns}, dtype), weight = filled({kColumns}, dtype);
-  Tensor sum = filled({kRows, kColumns}, dtype), y = filled({kRows, kColumns}, dtype), mean = filled({kRows}, DType::kF32), rstd = filled({kRows}, DType::kF32);
+  const Tensor x = filled({kRows, kColumns}, dtype), residual = filled({kRows, kColumns}, dtype),
+               weight = filled({kColumns}, dtype);
+  Tensor sum = filled({kRows, kColumns}, dtype), y = filled({kRows, kColumns}, dtype),
+         mean = filled({kRows}, DType::kF32), rstd = filled({kRows}, DType::kF32);
   for (auto _ : state) {
-    ops::layernorm_forward(stream, {.x = x.view(), .residual = residual.view(), .weight = weight.view(), .bias = weight.view(),
-                               .sum = sum.mutable_view(), .y = y.mutable_view(), .mean = mean.mutable_view(),
-                               .rstd = rstd.mutable_view()});
+    ops::layernorm_forward(stream, {.x = x.view(),
+                                    .residual = residual.view(),
+                                    .weight = weight.view(),
+                                    .bias = weight.view(),
+                                    .sum = sum.mutable_view(),
+                                    .y = y.mutable_view(),
+                                    .mean = mean.mutable_view(),
+                                    .rstd = rstd.mutable_view()});
   }
   report(state, kRows * kColumns, 4.0 * static_cast<double>(tensor::size_of(dtype)));
 }
@@ -86,13 +99,21 @@ void norm_forward(benchmark::State& state) {
 void norm_backward(benchmark::State& state) {
   Stream stream(cpu_backend(), threads_of(state));
   const DType dtype = dtype_of(state);
-  const Tensor dy = filled({kRows, kColumns}, dtype), sum = filled({kRows, kColumns}, dtype), weight = filled({kColumns}, dtype);
+  const Tensor dy = filled({kRows, kColumns}, dtype), sum = filled({kRows, kColumns}, dtype),
+               weight = filled({kColumns}, dtype);
   const Tensor mean = filled({kRows}, DType::kF32), rstd = filled({kRows}, DType::kF32);
-  Tensor dx = filled({kRows, kColumns}, dtype), dweight = filled({kColumns}, DType::kF32), dbias = filled({kColumns}, DType::kF32);
+  Tensor dx = filled({kRows, kColumns}, dtype), dweight = filled({kColumns}, DType::kF32),
+         dbias = filled({kColumns}, DType::kF32);
   for (auto _ : state) {
-    ops::layernorm_backward(stream, {.dy = dy.view(), .dsum = {}, .sum = sum.view(), .weight = weight.view(), .mean = mean.view(),
-                                .rstd = rstd.view(), .dx = dx.mutable_view(), .dweight = dweight.mutable_view(),
-                                .dbias = dbias.mutable_view()});
+    ops::layernorm_backward(stream, {.dy = dy.view(),
+                                     .dsum = {},
+                                     .sum = sum.view(),
+                                     .weight = weight.view(),
+                                     .mean = mean.view(),
+                                     .rstd = rstd.view(),
+                                     .dx = dx.mutable_view(),
+                                     .dweight = dweight.mutable_view(),
+                                     .dbias = dbias.mutable_view()});
   }
   report(state, kRows * kColumns, 3.0 * static_cast<double>(tensor::size_of(dtype)));
 }
@@ -132,8 +153,11 @@ void rotary(benchmark::State& state) {
   Tensor heads = filled({kRows, kColumns}, dtype);
   const Tensor table({1024, 32}, DType::kF32), positions = filled({kRows}, DType::kI32);
   for (auto _ : state) {
-    ops::rotary(stream, {.heads = heads.mutable_view(), .head_size = 64, .cosine = table.view(), .sine = table.view(),
-                    .positions = positions.view()});
+    ops::rotary(stream, {.heads = heads.mutable_view(),
+                         .head_size = 64,
+                         .cosine = table.view(),
+                         .sine = table.view(),
+                         .positions = positions.view()});
   }
   report(state, kRows * kColumns, 2.0 * static_cast<double>(tensor::size_of(dtype)));
 }
@@ -144,8 +168,12 @@ void embedding_backward(benchmark::State& state) {
   const Tensor dy = filled({kRows, kColumns}, dtype), tokens = filled({kRows}, DType::kI32);
   Tensor dtable = filled({kVocabulary, kColumns}, DType::kF32);
   for (auto _ : state) {
-    ops::embedding_backward(stream, {.tokens = tokens.view(), .first = 0, .positions = {}, .dy = dy.view(),
-                                     .dtable = dtable.mutable_view(), .dposition_table = {}});
+    ops::embedding_backward(stream, {.tokens = tokens.view(),
+                                     .first = 0,
+                                     .positions = {},
+                                     .dy = dy.view(),
+                                     .dtable = dtable.mutable_view(),
+                                     .dposition_table = {}});
   }
   report(state, kRows * kColumns, 8.0 + static_cast<double>(tensor::size_of(dtype)));
 }
@@ -161,7 +189,8 @@ struct Classifier {
 void classifier_maximum(benchmark::State& state) {
   Stream stream(cpu_backend(), threads_of(state));
   Classifier c(DType::kF32);
-  for (auto _ : state) ops::classifier_maximum(stream, {.logits = c.logits.view(), .maximum = c.maximum.mutable_view()});
+  for (auto _ : state)
+    ops::classifier_maximum(stream, {.logits = c.logits.view(), .maximum = c.maximum.mutable_view()});
   report(state, kClassifierRows * kVocabulary, 4);
 }
 
@@ -169,8 +198,11 @@ void classifier_sum(benchmark::State& state) {
   Stream stream(cpu_backend(), threads_of(state));
   Classifier c(DType::kF32);
   for (auto _ : state) {
-    ops::classifier_sum(stream, {.logits = c.logits.view(), .maximum = c.maximum.view(), .targets = c.targets.view(),
-                            .sum = c.sum.mutable_view(), .target_logit = c.target_logit.mutable_view()});
+    ops::classifier_sum(stream, {.logits = c.logits.view(),
+                                 .maximum = c.maximum.view(),
+                                 .targets = c.targets.view(),
+                                 .sum = c.sum.mutable_view(),
+                                 .target_logit = c.target_logit.mutable_view()});
   }
   report(state, kClassifierRows * kVocabulary, 4);
 }
@@ -179,8 +211,11 @@ void classifier_backward(benchmark::State& state) {
   Stream stream(cpu_backend(), threads_of(state));
   Classifier c(dtype_of(state));
   for (auto _ : state) {
-    ops::classifier_backward(stream, {.logits = c.logits.view(), .maximum = c.maximum.view(), .sum = c.sum.view(),
-                                 .targets = c.targets.view(), .dlogits = c.dlogits.mutable_view()});
+    ops::classifier_backward(stream, {.logits = c.logits.view(),
+                                      .maximum = c.maximum.view(),
+                                      .sum = c.sum.view(),
+                                      .targets = c.targets.view(),
+                                      .dlogits = c.dlogits.mutable_view()});
   }
   report(state, kClassifierRows * kVocabulary, 4.0 + static_cast<double>(tensor::size_of(dtype_of(state))));
 }

@@ -42,7 +42,8 @@ TEST_P(ActivationTest, GeluBackwardOfHandValues) {
 
 TEST_P(ActivationTest, GeluBackwardIsTheDerivative) {
   for (const std::int64_t columns : {37, 131}) {
-    const Matrix x = random_matrix(kRows, columns, dtype(), 1, kPadding), dy = random_matrix(kRows, columns, dtype(), 2, 1);
+    const Matrix x = random_matrix(kRows, columns, dtype(), 1, kPadding),
+                 dy = random_matrix(kRows, columns, dtype(), 2, 1);
     const Matrix dx(kRows, columns, dtype(), filled(kRows * columns, kNan), kPadding);
 
     gelu_backward(stream_, {.x = x.view(), .dy = dy.view(), .dx = dx.view()});
@@ -66,7 +67,8 @@ TEST_P(ActivationTest, SwigluForwardOfHandValues) {
 
 TEST_P(ActivationTest, SwigluAgreesWithDoubleAndBackwardIsItsDerivative) {
   for (const std::int64_t columns : {37, 131}) {
-    const Matrix gate_up = random_matrix(kRows, 2 * columns, dtype(), 3, kPadding), dy = random_matrix(kRows, columns, dtype(), 4, 1);
+    const Matrix gate_up = random_matrix(kRows, 2 * columns, dtype(), 3, kPadding),
+                 dy = random_matrix(kRows, columns, dtype(), 4, 1);
     const Matrix y(kRows, columns, dtype(), kPadding);
     const Matrix dgate_up(kRows, 2 * columns, dtype(), filled(2 * kRows * columns, kNan), kPadding);
 
@@ -77,12 +79,14 @@ TEST_P(ActivationTest, SwigluAgreesWithDoubleAndBackwardIsItsDerivative) {
     const auto width = static_cast<std::size_t>(columns);
     expect_close(y, swiglu(x, width), tolerance_of(dtype()), "y");
     const Values gradient = dy.values();
-    expect_close(dgate_up, numeric_gradient(x, [&] { return dot(swiglu(x, width), gradient); }), tolerance_of(dtype()), "dgate_up");
+    expect_close(dgate_up, numeric_gradient(x, [&] { return dot(swiglu(x, width), gradient); }), tolerance_of(dtype()),
+                 "dgate_up");
   }
 }
 
 TEST_P(ActivationTest, BackwardInPlaceGivesTheSameBits) {
-  const Matrix x = random_matrix(kRows, 74, dtype(), 5), dy = random_matrix(kRows, 74, dtype(), 6), dx(kRows, 74, dtype());
+  const Matrix x = random_matrix(kRows, 74, dtype(), 5), dy = random_matrix(kRows, 74, dtype(), 6),
+               dx(kRows, 74, dtype());
   gelu_backward(stream_, {.x = x.view(), .dy = dy.view(), .dx = dx.view()});
   gelu_backward(stream_, {.x = x.view(), .dy = dy.view(), .dx = dy.view()});
   EXPECT_EQ(dy.values(), dx.values());
@@ -94,7 +98,8 @@ TEST_P(ActivationTest, BackwardInPlaceGivesTheSameBits) {
 }
 
 TEST_P(ActivationTest, ExtremeGatesStayFinite) {
-  const Matrix gate_up(1, 8, dtype(), Values{-1e4, 1e4, -300.0, 90.0, 1.0, 1.0, 1.0, 1.0}), dy(1, 4, dtype(), filled(4, 1.0));
+  const Matrix gate_up(1, 8, dtype(), Values{-1e4, 1e4, -300.0, 90.0, 1.0, 1.0, 1.0, 1.0}),
+      dy(1, 4, dtype(), filled(4, 1.0));
   const Matrix y(1, 4, dtype()), dgate_up(1, 8, dtype());
   swiglu_forward(stream_, {.gate_up = gate_up.view(), .y = y.view()});
   swiglu_backward(stream_, {.gate_up = gate_up.view(), .dy = dy.view(), .dgate_up = dgate_up.view()});
@@ -109,9 +114,8 @@ TEST_P(ActivationTest, DoesNotDependOnTheThreadsAndAllocatesNothing) {
   const Matrix gate_up = random_matrix(kMany, 74, dtype(), 8), dy = random_matrix(kMany, 37, dtype(), 9);
   const Matrix one(kMany, 74, dtype()), other(kMany, 74, dtype());
   swiglu_backward(stream_, {.gate_up = gate_up.view(), .dy = dy.view(), .dgate_up = one.view()});
-  expect_no_allocation(three, [&] {
-    swiglu_backward(three, {.gate_up = gate_up.view(), .dy = dy.view(), .dgate_up = other.view()});
-  });
+  expect_no_allocation(
+      three, [&] { swiglu_backward(three, {.gate_up = gate_up.view(), .dy = dy.view(), .dgate_up = other.view()}); });
   EXPECT_EQ(one.bytes(), other.bytes());
 }
 
@@ -124,8 +128,9 @@ TEST(ActivationShapes, AreChecked) {
               HasSubstr("gate_up: expected fp32 [3, 10]"));
   EXPECT_THAT(refusal_of([&] { swiglu_forward(stream, {.gate_up = wide.view(), .y = half.view()}); }),
               HasSubstr("gate_up: expected bf16 [3, 10]"));
-  EXPECT_THAT(refusal_of([&] { swiglu_backward(stream, {.gate_up = wide.view(), .dy = narrow.view(), .dgate_up = {}}); }),
-              HasSubstr("dgate_up: expected fp32 [3, 10], but no tensor was given"));
+  EXPECT_THAT(
+      refusal_of([&] { swiglu_backward(stream, {.gate_up = wide.view(), .dy = narrow.view(), .dgate_up = {}}); }),
+      HasSubstr("dgate_up: expected fp32 [3, 10], but no tensor was given"));
 }
 
 }  // namespace

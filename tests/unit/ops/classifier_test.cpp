@@ -25,18 +25,30 @@ INSTANTIATE_TEST_SUITE_P(All, ClassifierTest, testing::ValuesIn(op_cases()), nam
 // The three calls of one rank, or of several that hold `shards` of the columns and combine as the header says.
 struct Pass {
   Pass(std::int64_t rows, std::int64_t columns, DType dtype, std::vector<std::int32_t> ids)
-      : logits(rows, columns, DType::kF32, random_values(rows * columns, 1, 3.0), kPadding), targets(integers(ids)),
-        maximum(1, rows, DType::kF32), sum(1, rows, DType::kF32), target_logit(1, rows, DType::kF32),
+      : logits(rows, columns, DType::kF32, random_values(rows * columns, 1, 3.0), kPadding),
+        targets(integers(ids)),
+        maximum(1, rows, DType::kF32),
+        sum(1, rows, DType::kF32),
+        target_logit(1, rows, DType::kF32),
         dlogits(rows, columns, dtype, filled(rows * columns, kNan), kPadding) {}
 
   void forward(Stream& stream) const {
     classifier_maximum(stream, {.logits = logits.view(), .maximum = maximum.view()});
-    classifier_sum(stream, {.logits = logits.view(), .maximum = maximum.view(), .targets = targets.view(), .first = 0,
-                            .sum = sum.view(), .target_logit = target_logit.view()});
+    classifier_sum(stream, {.logits = logits.view(),
+                            .maximum = maximum.view(),
+                            .targets = targets.view(),
+                            .first = 0,
+                            .sum = sum.view(),
+                            .target_logit = target_logit.view()});
   }
   ClassifierBackward backward(float scale) const {
-    return {.logits = logits.view(), .maximum = maximum.view(), .sum = sum.view(), .targets = targets.view(), .first = 0,
-            .scale = scale, .dlogits = dlogits.view()};
+    return {.logits = logits.view(),
+            .maximum = maximum.view(),
+            .sum = sum.view(),
+            .targets = targets.view(),
+            .first = 0,
+            .scale = scale,
+            .dlogits = dlogits.view()};
   }
   Values losses() const {
     Values result = maximum.values();
@@ -54,7 +66,8 @@ double loss_of_row(const Values& logits, std::size_t begin, std::size_t columns,
 
 std::vector<std::int32_t> some_targets(std::int64_t rows, std::int64_t columns) {
   std::vector<std::int32_t> ids;
-  for (std::int64_t row = 0; row < rows; ++row) ids.push_back(static_cast<std::int32_t>((row * row + 5 * row) % columns));
+  for (std::int64_t row = 0; row < rows; ++row)
+    ids.push_back(static_cast<std::int32_t>((row * row + 5 * row) % columns));
   ids[0] = 0;
   ids[1] = static_cast<std::int32_t>(columns - 1);
   return ids;
@@ -83,7 +96,8 @@ TEST_P(ClassifierTest, LossAgreesWithDoubleAndBackwardIsItsDerivative) {
     const auto width = static_cast<std::size_t>(columns);
     for (std::size_t row = 0; row < ids.size(); ++row) {
       expected_losses.push_back(loss_of_row(logits, row * width, width, ids[row]));
-      Values own(logits.begin() + static_cast<std::ptrdiff_t>(row * width), logits.begin() + static_cast<std::ptrdiff_t>((row + 1) * width));
+      Values own(logits.begin() + static_cast<std::ptrdiff_t>(row * width),
+                 logits.begin() + static_cast<std::ptrdiff_t>((row + 1) * width));
       for (const double g : numeric_gradient(own, [&] { return loss_of_row(own, 0, width, ids[row]); })) {
         expected_gradient.push_back(0.25 * g);
       }
@@ -127,10 +141,18 @@ TEST_P(ClassifierTest, ShardsTogetherEqualTheWhole) {
   for (const auto& [begin, end] : {std::pair{std::int64_t{0}, kCut}, std::pair{kCut, kColumns}}) {
     const Matrix dlogits(kRows, end - begin, dtype(), kColumns);  // beside it: room to catch targets of the other shard
     const View logits = tensor::columns_of(View(whole.logits.view()), begin, end);
-    classifier_sum(stream_, {.logits = logits, .maximum = whole.maximum.view(), .targets = whole.targets.view(), .first = begin,
-                             .sum = part_sum.view(), .target_logit = part_target.view()});
-    classifier_backward(stream_, {.logits = logits, .maximum = whole.maximum.view(), .sum = whole.sum.view(),
-                                  .targets = whole.targets.view(), .first = begin, .scale = 1.0f,
+    classifier_sum(stream_, {.logits = logits,
+                             .maximum = whole.maximum.view(),
+                             .targets = whole.targets.view(),
+                             .first = begin,
+                             .sum = part_sum.view(),
+                             .target_logit = part_target.view()});
+    classifier_backward(stream_, {.logits = logits,
+                                  .maximum = whole.maximum.view(),
+                                  .sum = whole.sum.view(),
+                                  .targets = whole.targets.view(),
+                                  .first = begin,
+                                  .scale = 1.0f,
                                   .dlogits = dlogits.view()});
     for (std::size_t i = 0; i < sum.size(); ++i) {
       sum[i] += part_sum.values()[i];
@@ -211,8 +233,12 @@ TEST(Classifier, RefusesWrongShapesAndDtypes) {
   EXPECT_THAT(refusal_of([&] { classifier_maximum(stream, {.logits = pass.logits.view(), .maximum = two.view()}); }),
               HasSubstr("logits: expected fp32 [2, 5]"));
   EXPECT_THAT(refusal_of([&] {
-                classifier_sum(stream, {.logits = pass.logits.view(), .maximum = pass.maximum.view(), .targets = pass.sum.view(),
-                                        .first = 0, .sum = pass.sum.view(), .target_logit = pass.target_logit.view()});
+                classifier_sum(stream, {.logits = pass.logits.view(),
+                                        .maximum = pass.maximum.view(),
+                                        .targets = pass.sum.view(),
+                                        .first = 0,
+                                        .sum = pass.sum.view(),
+                                        .target_logit = pass.target_logit.view()});
               }),
               HasSubstr("targets: expected i32 of 3"));
   ClassifierBackward args = pass.backward(1.0f);

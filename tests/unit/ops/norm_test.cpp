@@ -51,11 +51,19 @@ Values sum_of(const Values& a, const Values& b) {
 }
 
 TEST_P(NormTest, LayerNormOfHandValues) {
-  Matrix x(1, 2, dtype(), Values{1.0, 3.0}), weight(1, 2, dtype(), Values{2.0, 10.0}), bias(1, 2, dtype(), Values{0.5, -1.0});
+  Matrix x(1, 2, dtype(), Values{1.0, 3.0}), weight(1, 2, dtype(), Values{2.0, 10.0}),
+      bias(1, 2, dtype(), Values{0.5, -1.0});
   Matrix y(1, 2, dtype()), mean(1, 1, DType::kF32), rstd(1, 1, DType::kF32);
 
-  layernorm_forward(stream_, {.x = x.view(), .residual = {}, .weight = weight.view(), .bias = bias.view(), .epsilon = 0.0f,
-                              .sum = {}, .y = y.view(), .mean = mean.view(), .rstd = rstd.view()});
+  layernorm_forward(stream_, {.x = x.view(),
+                              .residual = {},
+                              .weight = weight.view(),
+                              .bias = bias.view(),
+                              .epsilon = 0.0f,
+                              .sum = {},
+                              .y = y.view(),
+                              .mean = mean.view(),
+                              .rstd = rstd.view()});
 
   EXPECT_EQ(y.values(), (Values{-1.5, 9.0}));
   EXPECT_EQ(mean.values(), Values{2.0});
@@ -63,9 +71,15 @@ TEST_P(NormTest, LayerNormOfHandValues) {
 }
 
 TEST_P(NormTest, RmsNormOfHandValues) {
-  Matrix x(1, 2, dtype(), Values{1.0, 7.0}), weight(1, 2, dtype(), Values{10.0, -5.0}), y(1, 2, dtype()), rstd(1, 1, DType::kF32);
+  Matrix x(1, 2, dtype(), Values{1.0, 7.0}), weight(1, 2, dtype(), Values{10.0, -5.0}), y(1, 2, dtype()),
+      rstd(1, 1, DType::kF32);
 
-  rmsnorm_forward(stream_, {.x = x.view(), .residual = {}, .weight = weight.view(), .epsilon = 0.0f, .sum = {}, .y = y.view(),
+  rmsnorm_forward(stream_, {.x = x.view(),
+                            .residual = {},
+                            .weight = weight.view(),
+                            .epsilon = 0.0f,
+                            .sum = {},
+                            .y = y.view(),
                             .rstd = rstd.view()});
 
   EXPECT_EQ(y.values(), (Values{2.0, -7.0}));
@@ -74,13 +88,21 @@ TEST_P(NormTest, RmsNormOfHandValues) {
 
 TEST_P(NormTest, LayerNormForwardAddsTheResidualAndAgreesWithDouble) {
   for (const std::int64_t columns : {37, 131}) {
-    const Matrix x = random_matrix(kRows, columns, dtype(), 1, kPadding), residual = random_matrix(kRows, columns, dtype(), 2, 1);
+    const Matrix x = random_matrix(kRows, columns, dtype(), 1, kPadding),
+                 residual = random_matrix(kRows, columns, dtype(), 2, 1);
     const Matrix weight = random_matrix(1, columns, dtype(), 3), bias = random_matrix(1, columns, dtype(), 4);
     const Matrix sum(kRows, columns, dtype(), kPadding), y(kRows, columns, dtype(), kPadding);
     const Matrix mean(1, kRows, DType::kF32), rstd(1, kRows, DType::kF32);
 
-    layernorm_forward(stream_, {.x = x.view(), .residual = residual.view(), .weight = weight.view(), .bias = bias.view(),
-                                .epsilon = kEpsilon, .sum = sum.view(), .y = y.view(), .mean = mean.view(), .rstd = rstd.view()});
+    layernorm_forward(stream_, {.x = x.view(),
+                                .residual = residual.view(),
+                                .weight = weight.view(),
+                                .bias = bias.view(),
+                                .epsilon = kEpsilon,
+                                .sum = sum.view(),
+                                .y = y.view(),
+                                .mean = mean.view(),
+                                .rstd = rstd.view()});
 
     const Values expected_sum = rounded(sum_of(x.values(), residual.values()), dtype());
     const Reference expected = reference(expected_sum, weight.values(), bias.values());
@@ -93,12 +115,19 @@ TEST_P(NormTest, LayerNormForwardAddsTheResidualAndAgreesWithDouble) {
 
 TEST_P(NormTest, RmsNormForwardAddsTheResidualAndAgreesWithDouble) {
   for (const std::int64_t columns : {37, 131}) {
-    const Matrix x = random_matrix(kRows, columns, dtype(), 1, kPadding), residual = random_matrix(kRows, columns, dtype(), 2, 1);
+    const Matrix x = random_matrix(kRows, columns, dtype(), 1, kPadding),
+                 residual = random_matrix(kRows, columns, dtype(), 2, 1);
     const Matrix weight = random_matrix(1, columns, dtype(), 3);
-    const Matrix sum(kRows, columns, dtype(), kPadding), y(kRows, columns, dtype(), kPadding), rstd(1, kRows, DType::kF32);
+    const Matrix sum(kRows, columns, dtype(), kPadding), y(kRows, columns, dtype(), kPadding),
+        rstd(1, kRows, DType::kF32);
 
-    rmsnorm_forward(stream_, {.x = x.view(), .residual = residual.view(), .weight = weight.view(), .epsilon = kEpsilon,
-                              .sum = sum.view(), .y = y.view(), .rstd = rstd.view()});
+    rmsnorm_forward(stream_, {.x = x.view(),
+                              .residual = residual.view(),
+                              .weight = weight.view(),
+                              .epsilon = kEpsilon,
+                              .sum = sum.view(),
+                              .y = y.view(),
+                              .rstd = rstd.view()});
 
     const Values expected_sum = rounded(sum_of(x.values(), residual.values()), dtype());
     const Reference expected = reference(expected_sum, weight.values(), {});
@@ -114,8 +143,15 @@ TEST_P(NormTest, LayerNormForwardOfAConstantRowIsTheBias) {
   const Matrix bias = random_matrix(1, columns, dtype(), 4), y(2, columns, dtype());
   const Matrix mean(1, 2, DType::kF32), rstd(1, 2, DType::kF32);
 
-  layernorm_forward(stream_, {.x = x.view(), .residual = {}, .weight = weight.view(), .bias = bias.view(), .epsilon = kEpsilon,
-                              .sum = {}, .y = y.view(), .mean = mean.view(), .rstd = rstd.view()});
+  layernorm_forward(stream_, {.x = x.view(),
+                              .residual = {},
+                              .weight = weight.view(),
+                              .bias = bias.view(),
+                              .epsilon = kEpsilon,
+                              .sum = {},
+                              .y = y.view(),
+                              .mean = mean.view(),
+                              .rstd = rstd.view()});
 
   Values expected = bias.values();
   expected.insert(expected.end(), expected.begin(), expected.begin() + columns);
@@ -125,22 +161,39 @@ TEST_P(NormTest, LayerNormForwardOfAConstantRowIsTheBias) {
 // Everything a backward call needs, from random values; the statistics are the reference's.
 struct BackwardCase {
   BackwardCase(DType dtype, std::int64_t rows, std::int64_t columns, bool centred)
-      : dy(random_matrix(rows, columns, dtype, 5, kPadding)), dsum(random_matrix(rows, columns, dtype, 6, 1)),
-        sum(random_matrix(rows, columns, dtype, 7, kPadding)), weight(random_matrix(1, columns, dtype, 8)),
-        bias(1, columns, dtype, filled(columns, 0.0)), mean(1, rows, DType::kF32), rstd(1, rows, DType::kF32),
-        dx(rows, columns, dtype, filled(rows * columns, kNan), kPadding), dweight(random_matrix(1, columns, DType::kF32, 9)),
+      : dy(random_matrix(rows, columns, dtype, 5, kPadding)),
+        dsum(random_matrix(rows, columns, dtype, 6, 1)),
+        sum(random_matrix(rows, columns, dtype, 7, kPadding)),
+        weight(random_matrix(1, columns, dtype, 8)),
+        bias(1, columns, dtype, filled(columns, 0.0)),
+        mean(1, rows, DType::kF32),
+        rstd(1, rows, DType::kF32),
+        dx(rows, columns, dtype, filled(rows * columns, kNan), kPadding),
+        dweight(random_matrix(1, columns, DType::kF32, 9)),
         dbias(random_matrix(1, columns, DType::kF32, 10)) {
     const Reference statistics = reference(sum.values(), weight.values(), centred ? bias.values() : Values{});
     mean.set(statistics.mean);
     rstd.set(statistics.rstd);
   }
   LayerNormBackward layernorm() const {
-    return {.dy = dy.view(), .dsum = dsum.view(), .sum = sum.view(), .weight = weight.view(), .mean = mean.view(),
-            .rstd = rstd.view(), .dx = dx.view(), .dweight = dweight.view(), .dbias = dbias.view()};
+    return {.dy = dy.view(),
+            .dsum = dsum.view(),
+            .sum = sum.view(),
+            .weight = weight.view(),
+            .mean = mean.view(),
+            .rstd = rstd.view(),
+            .dx = dx.view(),
+            .dweight = dweight.view(),
+            .dbias = dbias.view()};
   }
   RmsNormBackward rmsnorm() const {
-    return {.dy = dy.view(), .dsum = dsum.view(), .sum = sum.view(), .weight = weight.view(), .rstd = rstd.view(),
-            .dx = dx.view(), .dweight = dweight.view()};
+    return {.dy = dy.view(),
+            .dsum = dsum.view(),
+            .sum = sum.view(),
+            .weight = weight.view(),
+            .rstd = rstd.view(),
+            .dx = dx.view(),
+            .dweight = dweight.view()};
   }
   Matrix dy, dsum, sum, weight, bias, mean, rstd, dx, dweight, dbias;
 };
@@ -203,8 +256,13 @@ TEST_P(NormTest, AliasesGiveTheSameBits) {
   const Matrix x = random_matrix(kRows, 37, dtype(), 1), residual = random_matrix(kRows, 37, dtype(), 2);
   const Matrix weight = random_matrix(1, 37, dtype(), 3), sum(kRows, 37, dtype()), y(kRows, 37, dtype());
   const Matrix rstd(1, kRows, DType::kF32), other = random_matrix(kRows, 37, dtype(), 2);
-  RmsNormForward args{.x = x.view(), .residual = residual.view(), .weight = weight.view(), .epsilon = kEpsilon,
-                      .sum = sum.view(), .y = y.view(), .rstd = rstd.view()};
+  RmsNormForward args{.x = x.view(),
+                      .residual = residual.view(),
+                      .weight = weight.view(),
+                      .epsilon = kEpsilon,
+                      .sum = sum.view(),
+                      .y = y.view(),
+                      .rstd = rstd.view()};
   rmsnorm_forward(stream_, args);
   const Values expected = y.values();
   args.sum = residual.view();
@@ -233,8 +291,15 @@ TEST_P(NormTest, RowsDoNotDependOnTheThreadsAndParametersAreRepeatable) {
   expect_close(first.dbias, one.dbias.values(), kOrder, "dbias");
 
   const Matrix y1(kMany, 37, dtype()), y3(kMany, 37, dtype()), mean(1, kMany, DType::kF32), rstd(1, kMany, DType::kF32);
-  LayerNormForward args{.x = one.sum.view(), .residual = {}, .weight = one.weight.view(), .bias = one.bias.view(),
-                        .epsilon = kEpsilon, .sum = {}, .y = y1.view(), .mean = mean.view(), .rstd = rstd.view()};
+  LayerNormForward args{.x = one.sum.view(),
+                        .residual = {},
+                        .weight = one.weight.view(),
+                        .bias = one.bias.view(),
+                        .epsilon = kEpsilon,
+                        .sum = {},
+                        .y = y1.view(),
+                        .mean = mean.view(),
+                        .rstd = rstd.view()};
   layernorm_forward(stream_, args);
   args.y = y3.view();
   layernorm_forward(three, args);
@@ -254,19 +319,27 @@ TEST(Norm, RefusesWrongShapesAndDtypes) {
 
   LayerNormBackward backward = c.layernorm();
   backward.dx = narrow.view();
-  EXPECT_THAT(refusal_of([&] { layernorm_backward(stream, backward); }), HasSubstr("norm backward: dx: expected fp32 [3, 5]"));
+  EXPECT_THAT(refusal_of([&] { layernorm_backward(stream, backward); }),
+              HasSubstr("norm backward: dx: expected fp32 [3, 5]"));
   backward = c.layernorm();
   backward.sum = half.view();
-  EXPECT_THAT(refusal_of([&] { layernorm_backward(stream, backward); }), HasSubstr("sum: expected fp32 [3, 5], found bf16"));
+  EXPECT_THAT(refusal_of([&] { layernorm_backward(stream, backward); }),
+              HasSubstr("sum: expected fp32 [3, 5], found bf16"));
   backward = c.layernorm();
   backward.dweight = half.view();
   EXPECT_THAT(refusal_of([&] { layernorm_backward(stream, backward); }), HasSubstr("dweight"));
   backward = c.layernorm();
   backward.dbias = {};
-  EXPECT_THAT(refusal_of([&] { layernorm_backward(stream, backward); }), HasSubstr("dbias: expected fp32 of 5 dense elements, but"));
+  EXPECT_THAT(refusal_of([&] { layernorm_backward(stream, backward); }),
+              HasSubstr("dbias: expected fp32 of 5 dense elements, but"));
 
-  RmsNormForward forward{.x = c.sum.view(), .residual = c.dy.view(), .weight = c.weight.view(), .epsilon = kEpsilon,
-                         .sum = {}, .y = c.dx.view(), .rstd = rstd.view()};
+  RmsNormForward forward{.x = c.sum.view(),
+                         .residual = c.dy.view(),
+                         .weight = c.weight.view(),
+                         .epsilon = kEpsilon,
+                         .sum = {},
+                         .y = c.dx.view(),
+                         .rstd = rstd.view()};
   EXPECT_THAT(refusal_of([&] { rmsnorm_forward(stream, forward); }), HasSubstr("sum: expected"));
   forward.residual = {};
   forward.sum = c.dsum.view();

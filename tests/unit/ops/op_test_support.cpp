@@ -18,17 +18,25 @@ constexpr double kPaddingValue = -77.0;  // exact in every dtype
 
 double read(const View& view, std::int64_t index) {
   switch (view.dtype) {
-    case DType::kF32: return static_cast<double>(view.as<float>()[index]);
-    case DType::kBF16: return static_cast<double>(tensor::to_float(view.as<tensor::Bf16>()[index]));
-    default: return static_cast<double>(view.as<std::int32_t>()[index]);
+    case DType::kF32:
+      return static_cast<double>(view.as<float>()[index]);
+    case DType::kBF16:
+      return static_cast<double>(tensor::to_float(view.as<tensor::Bf16>()[index]));
+    default:
+      return static_cast<double>(view.as<std::int32_t>()[index]);
   }
 }
 
 void write(const MutableView& view, std::int64_t index, double value) {
   switch (view.dtype) {
-    case DType::kF32: view.as<float>()[index] = static_cast<float>(value); break;
-    case DType::kBF16: view.as<tensor::Bf16>()[index] = tensor::to_bf16(static_cast<float>(value)); break;
-    default: view.as<std::int32_t>()[index] = static_cast<std::int32_t>(value);
+    case DType::kF32:
+      view.as<float>()[index] = static_cast<float>(value);
+      break;
+    case DType::kBF16:
+      view.as<tensor::Bf16>()[index] = tensor::to_bf16(static_cast<float>(value));
+      break;
+    default:
+      view.as<std::int32_t>()[index] = static_cast<std::int32_t>(value);
   }
 }
 

@@ -34,7 +34,7 @@ class Matrix {
 
   MutableView view() const { return view_; }
   Values values() const;
-  void set(const Values& values);  // rounded to the dtype
+  void set(const Values& values);           // rounded to the dtype
   std::vector<std::uint8_t> bytes() const;  // padding included
   bool padding_untouched() const;
 
@@ -45,7 +45,8 @@ class Matrix {
 
 // Normal-like values in (-3, 3) times `scale`, a function of the seed.
 Values random_values(std::int64_t count, std::uint32_t seed, double scale = 1.0);
-Matrix random_matrix(std::int64_t rows, std::int64_t columns, DType dtype, std::uint32_t seed, std::int64_t padding = 0);
+Matrix random_matrix(std::int64_t rows, std::int64_t columns, DType dtype, std::uint32_t seed,
+                     std::int64_t padding = 0);
 Values filled(std::int64_t count, double value);
 Values rounded(const Values& values, DType dtype);
 
@@ -55,7 +56,8 @@ Matrix integers(const std::vector<std::int32_t>& values);  // [n] i32, as one ro
 Values numeric_gradient(Values& x, const std::function<double()>& loss);
 double dot(const Values& a, const Values& b);
 
-// |got - expected| <= relative * |expected| + absolute for every element, else a failure with index, values and tolerance.
+// |got - expected| <= relative * |expected| + absolute for every element, else a failure with index, values and
+// tolerance.
 struct Tolerance {
   double relative;
   double absolute;

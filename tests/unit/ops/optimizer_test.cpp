@@ -21,14 +21,27 @@ INSTANTIATE_TEST_SUITE_P(All, OptimizerTest, testing::ValuesIn(op_cases()), name
 
 struct State {
   explicit State(std::int64_t n)
-      : gradient(random_matrix(1, n, DType::kF32, 1)), parameter(random_matrix(1, n, DType::kF32, 2)),
-        m(1, n, DType::kF32, filled(n, 0.0)), v(1, n, DType::kF32, filled(n, 0.0)), rounded(1, n, DType::kBF16) {}
+      : gradient(random_matrix(1, n, DType::kF32, 1)),
+        parameter(random_matrix(1, n, DType::kF32, 2)),
+        m(1, n, DType::kF32, filled(n, 0.0)),
+        v(1, n, DType::kF32, filled(n, 0.0)),
+        rounded(1, n, DType::kBF16) {}
   Matrix gradient, parameter, m, v, rounded;
 
   AdamW update(int t, double beta1, double beta2) const {
-    return {.gradient = gradient.view(), .parameter = parameter.view(), .m = m.view(), .v = v.view(), .rounded = rounded.view(),
-            .gradient_scale = 0.5f, .rate = 0.01f, .beta1 = beta1, .beta2 = beta2, .epsilon = 1e-8f, .weight_decay = 0.1f,
-            .correction1 = 1.0 - std::pow(beta1, t), .correction2 = 1.0 - std::pow(beta2, t)};
+    return {.gradient = gradient.view(),
+            .parameter = parameter.view(),
+            .m = m.view(),
+            .v = v.view(),
+            .rounded = rounded.view(),
+            .gradient_scale = 0.5f,
+            .rate = 0.01f,
+            .beta1 = beta1,
+            .beta2 = beta2,
+            .epsilon = 1e-8f,
+            .weight_decay = 0.1f,
+            .correction1 = 1.0 - std::pow(beta1, t),
+            .correction2 = 1.0 - std::pow(beta2, t)};
   }
 };
 
@@ -142,7 +155,8 @@ TEST(Optimizer, SumOfSquaresHasTheSameBitsForAllThreadsAndInstructionSets) {
 }
 
 TEST(Optimizer, TheBaselineKernelsAreOtherKernels) {
-  if (!dispatches_to_vectors()) GTEST_SKIP() << "this processor has none of the vector units that kernels are compiled for";
+  if (!dispatches_to_vectors())
+    GTEST_SKIP() << "this processor has none of the vector units that kernels are compiled for";
   EXPECT_NE(cpu_backend().optimizer.adamw, baseline_backend().optimizer.adamw);
 }
 
@@ -159,7 +173,8 @@ TEST_P(OptimizerTest, SumOfSquaresIsNotFiniteIfAnyValueIsNot) {
 }
 
 TEST_P(OptimizerTest, CastRoundsToNearestEvenAndKeepsNonFiniteValues) {
-  // 1 + 2^-8 lies half-way between 1 and 1 + 2^-7 (even: 1); 1 + 3 2^-8 between 1 + 2^-7 and 1 + 2^-6 (even: the latter).
+  // 1 + 2^-8 lies half-way between 1 and 1 + 2^-7 (even: 1); 1 + 3 2^-8 between 1 + 2^-7 and 1 + 2^-6 (even: the
+  // latter).
   const Values x{1.00390625, 1.01171875, -1.00390625, 1.004, 3.4e38, kInfinity, -kInfinity, 0.0, 1e-40};
   const Matrix wide(1, 9, DType::kF32, x), narrow(1, 9, DType::kBF16), back(1, 9, DType::kF32);
 

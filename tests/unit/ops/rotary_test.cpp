@@ -24,7 +24,8 @@ struct Tables {
     Values c, s;
     for (std::int64_t position = 0; position < kPositions; ++position) {
       for (std::int64_t i = 0; i < half; ++i) {
-        const double angle = static_cast<double>(position) * std::pow(1e4, -static_cast<double>(i) / static_cast<double>(half));
+        const double angle =
+            static_cast<double>(position) * std::pow(1e4, -static_cast<double>(i) / static_cast<double>(half));
         c.push_back(std::cos(angle));
         s.push_back(std::sin(angle));
       }
@@ -55,7 +56,11 @@ Values turned(const Values& heads, std::int64_t columns, std::int64_t head_size,
 TEST_P(RotaryTest, AQuarterTurnSwapsThePairOfHalves) {
   const Matrix heads(1, 4, dtype(), Values{1.0, 2.0, 3.0, 4.0}), cosine(1, 2, DType::kF32, Values{0.0, 1.0});
   const Matrix sine(1, 2, DType::kF32, Values{1.0, 0.0}), positions = integers({0});
-  Rotary args{.heads = heads.view(), .head_size = 4, .cosine = cosine.view(), .sine = sine.view(), .positions = positions.view()};
+  Rotary args{.heads = heads.view(),
+              .head_size = 4,
+              .cosine = cosine.view(),
+              .sine = sine.view(),
+              .positions = positions.view()};
   rotary(stream_, args);
   EXPECT_EQ(heads.values(), (Values{-3.0, 2.0, 1.0, 4.0}));
   args.inverse = true;
@@ -71,8 +76,11 @@ TEST_P(RotaryTest, AgreesWithDoubleOnStridedRowsOfSeveralHeads) {
     const Matrix heads = random_matrix(13, columns, dtype(), 1, kPadding), positions = integers(at);
     const Values before = heads.values();
 
-    rotary(stream_, {.heads = heads.view(), .head_size = static_cast<int>(head_size), .cosine = tables.cosine.view(),
-                     .sine = tables.sine.view(), .positions = positions.view()});
+    rotary(stream_, {.heads = heads.view(),
+                     .head_size = static_cast<int>(head_size),
+                     .cosine = tables.cosine.view(),
+                     .sine = tables.sine.view(),
+                     .positions = positions.view()});
 
     expect_close(heads, turned(before, columns, head_size, tables, at), tolerance_of(dtype()), "heads");
   }
@@ -85,20 +93,29 @@ TEST_P(RotaryTest, TheInverseIsTheGradient) {
   const Matrix dy = random_matrix(3, columns, dtype(), 2), positions = integers(at);
   const Values before = dy.values();
 
-  rotary(stream_, {.heads = dy.view(), .head_size = 10, .cosine = tables.cosine.view(), .sine = tables.sine.view(),
-                   .positions = positions.view(), .inverse = true});
+  rotary(stream_, {.heads = dy.view(),
+                   .head_size = 10,
+                   .cosine = tables.cosine.view(),
+                   .sine = tables.sine.view(),
+                   .positions = positions.view(),
+                   .inverse = true});
 
   Values x = random_values(3 * columns, 3);
-  expect_close(dy, numeric_gradient(x, [&] { return dot(turned(x, columns, 10, tables, at), before); }), tolerance_of(dtype()), "dx");
+  expect_close(dy, numeric_gradient(x, [&] { return dot(turned(x, columns, 10, tables, at), before); }),
+               tolerance_of(dtype()), "dx");
 }
 
 TEST_P(RotaryTest, DoesNotDependOnTheThreadsAndAllocatesNothing) {
   const Tables tables(12);
   std::vector<std::int32_t> at;
   for (std::int32_t i = 0; i < 601; ++i) at.push_back(i * 7 % 50);
-  const Matrix one = random_matrix(601, 48, dtype(), 4), other = random_matrix(601, 48, dtype(), 4), positions = integers(at);
+  const Matrix one = random_matrix(601, 48, dtype(), 4), other = random_matrix(601, 48, dtype(), 4),
+               positions = integers(at);
   Stream three(backend(), 3);
-  Rotary args{.heads = one.view(), .head_size = 24, .cosine = tables.cosine.view(), .sine = tables.sine.view(),
+  Rotary args{.heads = one.view(),
+              .head_size = 24,
+              .cosine = tables.cosine.view(),
+              .sine = tables.sine.view(),
               .positions = positions.view()};
   rotary(stream_, args);
   args.heads = other.view();
@@ -110,8 +127,12 @@ TEST_P(RotaryTest, DoesNotDependOnTheThreadsAndAllocatesNothing) {
 TEST(RotaryShapes, AreChecked) {
   Stream stream(cpu_backend(), 1);
   const Tables tables(2);
-  const Matrix heads(2, 8, DType::kF32), inside = integers({0, 49}), outside = integers({0, 50}), below = integers({0, -1});
-  const Rotary good{.heads = heads.view(), .head_size = 4, .cosine = tables.cosine.view(), .sine = tables.sine.view(),
+  const Matrix heads(2, 8, DType::kF32), inside = integers({0, 49}), outside = integers({0, 50}),
+                                         below = integers({0, -1});
+  const Rotary good{.heads = heads.view(),
+                    .head_size = 4,
+                    .cosine = tables.cosine.view(),
+                    .sine = tables.sine.view(),
                     .positions = inside.view()};
   EXPECT_EQ(refusal_of([&] { rotary(stream, good); }), "");
   Rotary args = good;
@@ -125,7 +146,8 @@ TEST(RotaryShapes, AreChecked) {
   args.head_size = 6;
   EXPECT_THAT(refusal_of([&] { rotary(stream, args); }), HasSubstr("whole heads"));
   args.head_size = 8;
-  EXPECT_THAT(refusal_of([&] { rotary(stream, args); }), HasSubstr("cosine: expected fp32 [50, 4], found fp32 [50, 2]"));
+  EXPECT_THAT(refusal_of([&] { rotary(stream, args); }),
+              HasSubstr("cosine: expected fp32 [50, 4], found fp32 [50, 2]"));
   args = good;
   args.positions = heads.view();
   EXPECT_THAT(refusal_of([&] { rotary(stream, args); }), HasSubstr("positions: expected i32 of 2"));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/ops/op_test_support.h"
-
 #include <gmock/gmock.h>
 
 #include <bit>
 #include <cmath>
 #include <limits>
+
+#include "tests/unit/ops/op_test_support.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tests/unit/ops/vector_math_test.cpp"
@@ -82,14 +82,16 @@ INSTANTIATE_TEST_SUITE_P(All, VectorMath, testing::Bool(),
 
 std::vector<float> sweep(float first, float last, int count) {
   std::vector<float> x;
-  for (int i = 0; i < count; ++i) x.push_back(first + (last - first) * (static_cast<float>(i) / static_cast<float>(count - 1)));
+  for (int i = 0; i < count; ++i)
+    x.push_back(first + (last - first) * (static_cast<float>(i) / static_cast<float>(count - 1)));
   return x;
 }
 
 // Distance in units in the last place of the correctly rounded result.
 double ulps(float got, double expected) {
   const float nearest = static_cast<float>(expected);
-  return std::abs(static_cast<double>(got) - expected) / static_cast<double>(std::nextafter(nearest, kInfinity) - nearest);
+  return std::abs(static_cast<double>(got) - expected) /
+         static_cast<double>(std::nextafter(nearest, kInfinity) - nearest);
 }
 
 TEST_P(VectorMath, ExpIsRightToAboutAUnitInTheLastPlace) {
@@ -124,7 +126,8 @@ TEST_P(VectorMath, SigmoidAndTanhAndGeluAgreeWithDouble) {
     ASSERT_NEAR(static_cast<double>(s[i]), 1.0 / (1.0 + std::exp(-v)), kRounding) << v;
     ASSERT_NEAR(static_cast<double>(t[i]), std::tanh(v), kRounding) << v;
     const double inner = std::sqrt(2.0 / M_PI) * (v + 0.044715 * v * v * v);
-    ASSERT_NEAR(static_cast<double>(g[i]), 0.5 * v * (1.0 + std::tanh(inner)), kRounding * std::max(1.0, std::abs(v))) << v;
+    ASSERT_NEAR(static_cast<double>(g[i]), 0.5 * v * (1.0 + std::tanh(inner)), kRounding * std::max(1.0, std::abs(v)))
+        << v;
   }
 }
 
