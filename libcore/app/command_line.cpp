@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <iterator>
 
@@ -37,7 +36,8 @@ void refuse_empty_values(const std::vector<std::string>& arguments, std::vector<
   for (const std::string& argument : arguments) {
     if (argument == "--") return;
     if (argument.starts_with("--") && argument.find('=') == argument.size() - 1) {
-      problems.push_back(fmt::format("{}: the value is empty; write {} VALUE", argument, argument.substr(0, argument.size() - 1)));
+      problems.push_back(
+          fmt::format("{}: the value is empty; write {} VALUE", argument, argument.substr(0, argument.size() - 1)));
     }
   }
 }
@@ -63,8 +63,9 @@ CommandLine parse_command_line(const std::vector<Option>& options, const std::ve
     parser.parse(reversed);
   } catch (const CLI::ParseError& error) {
     // Only the last argument can lack its value; whatever stands before it has been taken.
-    line.problems.push_back(error.get_name() == "ArgumentMismatch" ? fmt::format("{}: a value is missing", arguments.back())
-                                                                   : std::string(error.what()));
+    line.problems.push_back(error.get_name() == "ArgumentMismatch"
+                                ? fmt::format("{}: a value is missing", arguments.back())
+                                : std::string(error.what()));
   }
   for (std::size_t i = 0; i < options.size(); ++i) {
     if (!declared[i]->results().empty()) line.values[options[i].name] = unshielded(declared[i]->results());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of one command, sorted to its options as text. Nothing is converted or refused here, so that every problem
-// of an invocation is reported at once.
+// The arguments of one command, sorted to its options as text. Nothing is converted or refused here, so that every
+// problem of an invocation is reported at once.
 #pragma once
 
 #include <map>

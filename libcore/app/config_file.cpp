@@ -17,7 +17,9 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-bool contains(const Texts& words, std::string_view word) { return std::find(words.begin(), words.end(), word) != words.end(); }
+bool contains(const Texts& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
 
 // The text that a flag would have had; nothing for a date, a table or an array.
 std::optional<std::string> scalar_text(const toml::node& node) {
@@ -50,7 +52,8 @@ class Reader {
       problem(root, fmt::format("there is no table [{}]; the file has {}", scope_.table, tables_of(root)));
     } else {
       apply(*table);
-      if (const toml::node* own = table->get(scope_.command); own != nullptr && own->is_table()) apply(*own->as_table());
+      if (const toml::node* own = table->get(scope_.command); own != nullptr && own->is_table())
+        apply(*own->as_table());
     }
     std::stable_sort(problems_.begin(), problems_.end(), [](const auto& a, const auto& b) { return a.line < b.line; });
     Texts texts;
@@ -85,7 +88,8 @@ class Reader {
   void apply(const toml::table& table) {
     for (const auto& [key, node] : table) {
       const std::string name(key.str());
-      const auto option = std::find_if(options_.begin(), options_.end(), [&name](const Option& o) { return o.name == name; });
+      const auto option =
+          std::find_if(options_.begin(), options_.end(), [&name](const Option& o) { return o.name == name; });
       if (option != options_.end() && option->in_config) {
         set(*option, node);
       } else if (option != options_.end()) {
@@ -102,7 +106,8 @@ class Reader {
       if (option.in_config) names.push_back(option.name);
     }
     const std::string near = close_enough(name, names);
-    problem(node, fmt::format("unknown key '{}' in [{}]{}", name, scope_.table, near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+    problem(node, fmt::format("unknown key '{}' in [{}]{}", name, scope_.table,
+                              near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
   }
 
   void set(const Option& option, const toml::node& node) {

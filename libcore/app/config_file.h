@@ -12,14 +12,14 @@
 namespace convoy::app {
 
 struct ConfigScope {
-  std::string table;                       // "train": the keys of [train], then those of [train.COMMAND], count
-  std::string command;                     // "run"
-  std::vector<std::string> commands;       // all commands of the program
+  std::string table;                         // "train": the keys of [train], then those of [train.COMMAND], count
+  std::string command;                       // "run"
+  std::vector<std::string> commands;         // all commands of the program
   std::vector<std::string> known_elsewhere;  // keys of the program's other commands, which are skipped
 };
 
-// Sets `options` from the file and returns all problems, each with its line. Throws ConfigError if there is no such file or
-// it is no TOML. `given` gets the names of the options that were set.
+// Sets `options` from the file and returns all problems, each with its line. Throws ConfigError if there is no such
+// file or it is no TOML. `given` gets the names of the options that were set.
 std::vector<std::string> read_config(const Path& path, const ConfigScope& scope, const std::vector<Option>& options,
                                      std::vector<std::string>& given);
 

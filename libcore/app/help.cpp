@@ -71,7 +71,8 @@ std::string explained(const Option& option) {
 std::string usage(const Program& program, const Command& command) {
   std::string line = fmt::format("Usage: {} {}", program.name, command.name);
   for (const Option& option : command.options) {
-    if (option.is_positional) line += option.is_required ? ' ' + spelled(option) : fmt::format(" [{}]", spelled(option));
+    if (option.is_positional)
+      line += option.is_required ? ' ' + spelled(option) : fmt::format(" [{}]", spelled(option));
     if (!option.is_positional && option.is_required) line += ' ' + spelled(option);
   }
   return line + " [options]\n";
@@ -99,14 +100,16 @@ std::string function_name(const std::string& program) {
 }  // namespace
 
 std::string program_help(const Program& program) {
-  std::string text = fmt::format("{}: {}\n\nUsage: {} COMMAND [options]\n\nCommands:\n", program.name, program.purpose, program.name);
+  std::string text =
+      fmt::format("{}: {}\n\nUsage: {} COMMAND [options]\n\nCommands:\n", program.name, program.purpose, program.name);
   for (const Command& command : program.commands) text += entry(command.name, command.purpose);
   text += fmt::format("\n'{} COMMAND --help' explains a command; --version names the libraries.\n", program.name);
   return text + examples_text(program.examples) + '\n' + kExitCodes;
 }
 
 std::string command_help(const Program& program, const Command& command, const std::vector<Option>& options) {
-  std::string text = fmt::format("{} {}: {}\n\n{}", program.name, command.name, command.purpose, usage(program, command));
+  std::string text =
+      fmt::format("{} {}: {}\n\n{}", program.name, command.name, command.purpose, usage(program, command));
   if (!command.details.empty()) text += '\n' + paragraphs(command.details);
   for (const std::string& heading : headings(options)) {
     text += fmt::format("\n{}:\n", heading.empty() ? "Options" : heading);
@@ -133,7 +136,8 @@ std::string bash_completion(const std::string& program, const std::vector<Comple
   return fmt::format(
       "# Bash completion of {0}: source this file, or put it into a bash-completion folder.\n"
       "{1}() {{\n"
-      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} words=\n"
+      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} "
+      "words=\n"
       "  if [[ $COMP_CWORD -eq 1 ]]; then\n"
       "    mapfile -t COMPREPLY < <(compgen -W \"{2} --help --version\" -- \"$word\")\n"
       "    return\n"

@@ -46,7 +46,8 @@ std::string range_problem(T value, const Range<T>& range, Show<T> show) {
   const std::string rule = has_least && has_most ? fmt::format("between {} and {}", show(range.least), show(range.most))
                            : has_least           ? fmt::format("at least {}", show(range.least))
                                                  : fmt::format("at most {}", show(range.most));
-  return fmt::format("must be {}; the nearest legal value is {}", rule, show(std::clamp(value, range.least, range.most)));
+  return fmt::format("must be {}; the nearest legal value is {}", rule,
+                     show(std::clamp(value, range.least, range.most)));
 }
 
 template <class T>
@@ -203,17 +204,20 @@ Option yes_no(std::string name, bool& target, std::string help) {
 }
 
 Option count(std::string name, std::int64_t& target, Range<std::int64_t> range, std::string help) {
-  return bare(scalar<std::int64_t>(named(std::move(name), "N", std::move(help)), target, read_count(range), show_count));
+  return bare(
+      scalar<std::int64_t>(named(std::move(name), "N", std::move(help)), target, read_count(range), show_count));
 }
 
 Option count(std::string name, int& target, Range<std::int64_t> range, std::string help) {
   range.least = std::max<std::int64_t>(range.least, std::numeric_limits<int>::lowest());
   range.most = std::min<std::int64_t>(range.most, std::numeric_limits<int>::max());
-  return bare(scalar<std::int64_t>(named(std::move(name), "N", std::move(help)), target, read_count(range), show_count));
+  return bare(
+      scalar<std::int64_t>(named(std::move(name), "N", std::move(help)), target, read_count(range), show_count));
 }
 
 Option count(std::string name, std::optional<std::int64_t>& target, Range<std::int64_t> range, std::string help) {
-  return bare(scalar<std::int64_t>(named(std::move(name), "N", std::move(help)), target, read_count(range), show_count));
+  return bare(
+      scalar<std::int64_t>(named(std::move(name), "N", std::move(help)), target, read_count(range), show_count));
 }
 
 Option bytes(std::string name, std::int64_t& target, Range<std::int64_t> range, std::string help) {
@@ -256,11 +260,14 @@ Option choice(std::string name, std::string& target, std::vector<std::string> ch
   Option option = named(std::move(name), fmt::format("{}", fmt::join(choices, "|")), std::move(help));
   option.choices = std::move(choices);
   option.set = [&target, legal = option.choices](std::string text) {
-    const auto has = [&legal](std::string_view word) { return std::find(legal.begin(), legal.end(), word) != legal.end(); };
+    const auto has = [&legal](std::string_view word) {
+      return std::find(legal.begin(), legal.end(), word) != legal.end();
+    };
     if (text == "true" && has("yes")) text = "yes";  // TOML has booleans where a flag has words
     if (text == "false" && has("no")) text = "no";
     if (!has(text)) {
-      return fmt::format("must be one of {}; the nearest legal value is {}", fmt::join(legal, ", "), closest(text, legal));
+      return fmt::format("must be one of {}; the nearest legal value is {}", fmt::join(legal, ", "),
+                         closest(text, legal));
     }
     target = text;
     return std::string();

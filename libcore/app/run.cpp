@@ -36,13 +36,18 @@ struct Common {
 std::vector<Option> all_options(const Command& command, Common& common) {
   constexpr const char* kHeading = "Common options";
   std::vector<Option> options = command.options;
-  if (command.has_json) options.push_back(toggle("json", common.json, "print one JSON document on stdout").in(kHeading).flag_only());
-  options.push_back(text("config", "FILE", common.config, "TOML file with settings; flags win").in(kHeading).flag_only());
-  options.push_back(toggle("print-config", common.print_config, "print the settings as TOML and stop").in(kHeading).flag_only());
-  options.push_back(choice("log-level", common.log_level, {"debug", "info", "warning", "error", "off"}, "what to tell on stderr")
-                        .in(kHeading)
-                        .flag_only());
-  options.push_back(toggle("version", common.version, "versions of the program and its libraries").in(kHeading).flag_only());
+  if (command.has_json)
+    options.push_back(toggle("json", common.json, "print one JSON document on stdout").in(kHeading).flag_only());
+  options.push_back(
+      text("config", "FILE", common.config, "TOML file with settings; flags win").in(kHeading).flag_only());
+  options.push_back(
+      toggle("print-config", common.print_config, "print the settings as TOML and stop").in(kHeading).flag_only());
+  options.push_back(
+      choice("log-level", common.log_level, {"debug", "info", "warning", "error", "off"}, "what to tell on stderr")
+          .in(kHeading)
+          .flag_only());
+  options.push_back(
+      toggle("version", common.version, "versions of the program and its libraries").in(kHeading).flag_only());
   options.push_back(toggle("help", common.help, "this text").in(kHeading).flag_only());
   return options;
 }
@@ -55,8 +60,8 @@ LogLevel level_of(const std::string& name) {
 }
 
 const Command* find_command(const Program& program, const std::string& name) {
-  const auto found =
-      std::find_if(program.commands.begin(), program.commands.end(), [&name](const Command& c) { return c.name == name; });
+  const auto found = std::find_if(program.commands.begin(), program.commands.end(),
+                                  [&name](const Command& c) { return c.name == name; });
   return found == program.commands.end() ? nullptr : &*found;
 }
 
@@ -86,7 +91,9 @@ std::string take_command(Texts& arguments) {
   return "";
 }
 
-bool contains(const Texts& words, std::string_view word) { return std::find(words.begin(), words.end(), word) != words.end(); }
+bool contains(const Texts& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
 
 Texts command_names(const Program& program) {
   Texts names;
@@ -94,7 +101,8 @@ Texts command_names(const Program& program) {
   return names;
 }
 
-std::string unknown_flag(const Program& program, const Command& command, const std::vector<Option>& options, const std::string& flag) {
+std::string unknown_flag(const Program& program, const Command& command, const std::vector<Option>& options,
+                         const std::string& flag) {
   const std::string name = flag.substr(flag.find_first_not_of('-'), flag.find('=') - flag.find_first_not_of('-'));
   Texts names;
   for (const Option& option : options) {
@@ -104,17 +112,19 @@ std::string unknown_flag(const Program& program, const Command& command, const s
   if (!near.empty()) return fmt::format("unknown flag {}; did you mean --{}?", flag, near);
   for (const Command& other : program.commands) {
     for (const Option& option : other.options) {
-      if (option.name == name) return fmt::format("unknown flag {}: it belongs to '{} {}'", flag, program.name, other.name);
+      if (option.name == name)
+        return fmt::format("unknown flag {}: it belongs to '{} {}'", flag, program.name, other.name);
     }
   }
   return fmt::format("unknown flag {}; '{} {} --help' lists the flags", flag, program.name, command.name);
 }
 
-void report_unknown(const Program& program, const Command& command, const std::vector<Option>& options, const Texts& unknown,
-                    Texts& problems) {
+void report_unknown(const Program& program, const Command& command, const std::vector<Option>& options,
+                    const Texts& unknown, Texts& problems) {
   bool after_flag = false;
   for (const std::string& argument : unknown) {
-    const bool flag = argument.size() > 1 && argument.starts_with('-') && argument.find_first_not_of('-') != std::string::npos;
+    const bool flag =
+        argument.size() > 1 && argument.starts_with('-') && argument.find_first_not_of('-') != std::string::npos;
     if (flag) problems.push_back(unknown_flag(program, command, options, argument));
     // What follows an unknown flag is its value.
     if (!flag && !after_flag) problems.push_back(fmt::format("unexpected operand '{}'", argument));
@@ -141,8 +151,9 @@ void apply_flags(const std::vector<Option>& options, const CommandLine& line, Te
 void require(const std::vector<Option>& options, const Texts& given, Texts& problems) {
   for (const Option& option : options) {
     if (!option.is_required || contains(given, option.name)) continue;
-    problems.push_back(option.is_positional ? fmt::format("{} is missing: {}", option.value, option.help)
-                                            : fmt::format("--{} {} is missing: {}", option.name, option.value, option.help));
+    problems.push_back(option.is_positional
+                           ? fmt::format("{} is missing: {}", option.value, option.help)
+                           : fmt::format("--{} {} is missing: {}", option.name, option.value, option.help));
   }
 }
 
@@ -157,8 +168,8 @@ ConfigScope scope_of(const Program& program, const Command& command) {
 }
 
 // Settings from the defaults, the file and the flags; throws with every problem of all three.
-void resolve(const Program& program, const Command& command, const std::vector<Option>& options, const CommandLine& line,
-             const Common& common) {
+void resolve(const Program& program, const Command& command, const std::vector<Option>& options,
+             const CommandLine& line, const Common& common) {
   Texts problems = line.problems, given;
   report_unknown(program, command, options, line.unknown, problems);
   if (const auto file = line.values.find("config"); file != line.values.end()) {
@@ -210,10 +221,12 @@ int dispatch(const Program& program, Texts arguments, std::string& title) {
   if (name == "completion") return completion(program, arguments);
   if (contains(arguments, "--help") || contains(arguments, "-h") || name == "help") return print(program_help(program));
   if (contains(arguments, "--version")) return print(version_text(program));
-  if (name.empty() && !arguments.empty()) throw ConfigError(fmt::format("a command is missing before {}", arguments.front()));
+  if (name.empty() && !arguments.empty())
+    throw ConfigError(fmt::format("a command is missing before {}", arguments.front()));
   if (name.empty()) throw ConfigError("a command is missing");
   const std::string near = close_enough(name, command_names(program));
-  throw ConfigError(fmt::format("unknown command '{}'{}", name, near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+  throw ConfigError(
+      fmt::format("unknown command '{}'{}", name, near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
 }
 
 // A full disk behind stdout shows only when the buffers are written out.

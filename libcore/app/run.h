@@ -15,17 +15,17 @@ namespace convoy::app {
 
 // What a command knows about its invocation.
 struct Session {
-  std::string program;               // "convoy-train"
-  std::string command;               // "run"
+  std::string program;                 // "convoy-train"
+  std::string command;                 // "run"
   std::vector<std::string> arguments;  // the command line, for records
-  bool json = false;                 // --json: stdout is one JSON document
-  std::string resolved_config;       // what --print-config prints: valid TOML
+  bool json = false;                   // --json: stdout is one JSON document
+  std::string resolved_config;         // what --print-config prints: valid TOML
 };
 
 struct Command {
-  std::string name = {};      // "encode"
-  std::string purpose = {};   // one line
-  std::string details = {};   // paragraphs for --help; may be empty
+  std::string name = {};                   // "encode"
+  std::string purpose = {};                // one line
+  std::string details = {};                // paragraphs for --help; may be empty
   std::vector<std::string> examples = {};  // lines that really run
   std::vector<Option> options = {};
   bool has_json = false;

@@ -27,7 +27,9 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string closest(std::string_view text, const std::vector<std::string>& words) {
-  const auto nearer = [text](const std::string& a, const std::string& b) { return distance(text, a) < distance(text, b); };
+  const auto nearer = [text](const std::string& a, const std::string& b) {
+    return distance(text, a) < distance(text, b);
+  };
   const auto found = std::min_element(words.begin(), words.end(), nearer);
   return found == words.end() ? "" : *found;
 }

@@ -41,7 +41,8 @@ constexpr SlicingTable kSlicing = make_slicing_table();
 std::uint64_t load_little_endian(const std::byte* bytes) {
   std::uint64_t word;
   std::memcpy(&word, bytes, sizeof word);
-  static_assert(std::endian::native == std::endian::little, "the formats are little-endian, and so are the processors we build for");
+  static_assert(std::endian::native == std::endian::little,
+                "the formats are little-endian, and so are the processors we build for");
   return word;
 }
 
@@ -83,7 +84,9 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t seed) {
   return ~(fast ? crc32c_sse42(bytes, ~seed) : crc32c_portable(bytes, ~seed));
 }
 
-std::uint32_t crc32c_software(std::span<const std::byte> bytes, std::uint32_t seed) { return ~crc32c_portable(bytes, ~seed); }
+std::uint32_t crc32c_software(std::span<const std::byte> bytes, std::uint32_t seed) {
+  return ~crc32c_portable(bytes, ~seed);
+}
 
 std::uint64_t xxh3_64(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 

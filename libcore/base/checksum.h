@@ -12,7 +12,8 @@
 
 namespace convoy {
 
-// CRC-32C (Castagnoli, RFC 3720), by the processor's instruction where there is one. `seed` is the CRC of what came before.
+// CRC-32C (Castagnoli, RFC 3720), by the processor's instruction where there is one. `seed` is the CRC of what came
+// before.
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t seed = 0);
 
 // The same without the instruction: what other processors run.

@@ -20,7 +20,8 @@ ConfigError::ConfigError(const std::vector<std::string>& problems)
 
 void check(bool condition, std::string_view why, std::source_location where) {
   if (condition) return;
-  throw InternalError(fmt::format("{}:{}: {}: this is a bug in convoy, please report it", where.file_name(), where.line(), why));
+  throw InternalError(
+      fmt::format("{}:{}: {}: this is a bug in convoy, please report it", where.file_name(), where.line(), why));
 }
 
 }  // namespace convoy

@@ -27,7 +27,8 @@ constexpr mode_t kFileMode = 0666;  // less the user's umask
 
 // What the system refused. A path that does not exist is the user's to correct; everything else is the machine's.
 [[noreturn]] void refuse(int error, std::string_view action, std::string_view what, const Path& path) {
-  const std::string named = what.empty() ? fmt::format("'{}'", path.string()) : fmt::format("{} '{}'", what, path.string());
+  const std::string named =
+      what.empty() ? fmt::format("'{}'", path.string()) : fmt::format("{} '{}'", what, path.string());
   if (error == ENOENT || error == ENOTDIR) {
     throw ConfigError(fmt::format("cannot {} {}: no such file or folder; check the path", action, named));
   }
@@ -80,7 +81,9 @@ void sync_path(const Path& path) {
   ::close(descriptor);
 }
 
-Path without_trailing_slash(Path path) { return path.has_filename() || !path.has_parent_path() ? path : path.parent_path(); }
+Path without_trailing_slash(Path path) {
+  return path.has_filename() || !path.has_parent_path() ? path : path.parent_path();
+}
 
 // Hidden, next to its target (rename works within a file system only), and not taken by another process or thread.
 Path temporary_sibling(const Path& path) {
@@ -117,7 +120,8 @@ std::string read_file(const Path& path, std::string_view what) {
   std::string content;
   try {
     struct stat status {};
-    if (::fstat(descriptor, &status) == 0 && status.st_size > 0) content.reserve(static_cast<std::size_t>(status.st_size) + 1);
+    if (::fstat(descriptor, &status) == 0 && status.st_size > 0)
+      content.reserve(static_cast<std::size_t>(status.st_size) + 1);
     std::array<char, 64 * 1024> buffer;
     while (const std::size_t got = read_some(descriptor, buffer.data(), buffer.size(), path, what)) {
       content.append(buffer.data(), got);
@@ -186,7 +190,8 @@ void write_file_atomically(const Path& path, std::string_view content) {
   file.commit();
 }
 
-AtomicDirectory::AtomicDirectory(Path path) : path_(without_trailing_slash(std::move(path))), temporary_(temporary_sibling(path_)) {
+AtomicDirectory::AtomicDirectory(Path path)
+    : path_(without_trailing_slash(std::move(path))), temporary_(temporary_sibling(path_)) {
   if (std::filesystem::exists(std::filesystem::symlink_status(path_))) {
     throw EnvironmentError(fmt::format("'{}' exists already; remove it or choose another name", path_.string()));
   }
@@ -227,7 +232,8 @@ void LineAppender::append(std::string_view line) {
   } while (written < 0 && errno == EINTR);
   if (written == static_cast<ssize_t>(bytes.size())) return;
   const int error = written < 0 ? errno : ENOSPC;
-  if (before >= 0 && ::ftruncate(descriptor_, before) != 0) log_warning(fmt::format("'{}' ends in half a line", path_.string()));
+  if (before >= 0 && ::ftruncate(descriptor_, before) != 0)
+    log_warning(fmt::format("'{}' ends in half a line", path_.string()));
   refuse(error, "write", "", path_);
 }
 
@@ -250,7 +256,8 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, {})) {}
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, {})) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(path_, other.path_);

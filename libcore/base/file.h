@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as the formats need them: checked reads, and writes that commit by rename, so that a crash at any instant leaves
-// the previous good state and nothing that looks complete but is not. A refusal of the file system throws
+// Files as the formats need them: checked reads, and writes that commit by rename, so that a crash at any instant
+// leaves the previous good state and nothing that looks complete but is not. A refusal of the file system throws
 // EnvironmentError with path and reason; a path of the user's that does not exist throws ConfigError.
 #pragma once
 
@@ -18,8 +18,8 @@ using Path = std::filesystem::path;
 // The whole file. `what` names it in errors ("model configuration").
 std::string read_file(const Path& path, std::string_view what);
 
-// A file being written under a temporary sibling name. commit() flushes, fsyncs, renames to `path` and fsyncs the folder;
-// without it the destructor removes the temporary file.
+// A file being written under a temporary sibling name. commit() flushes, fsyncs, renames to `path` and fsyncs the
+// folder; without it the destructor removes the temporary file.
 class AtomicFile {
  public:
   explicit AtomicFile(Path path);
@@ -28,7 +28,7 @@ class AtomicFile {
   AtomicFile& operator=(AtomicFile&&) = delete;
 
   const Path& path() const { return path_; }
-  std::uint64_t size() const { return size_; }  // bytes written so far
+  std::uint64_t size() const { return size_; }   // bytes written so far
   void write(std::span<const std::byte> bytes);  // buffered
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
   void commit();
@@ -46,8 +46,8 @@ class AtomicFile {
 // Writes `content` to `path` by temporary sibling, fsync, rename.
 void write_file_atomically(const Path& path, std::string_view content);
 
-// A directory being filled under a temporary sibling name; commit() fsyncs its files and itself and renames it to `path`,
-// which must not exist. Without commit() the destructor removes it.
+// A directory being filled under a temporary sibling name; commit() fsyncs its files and itself and renames it to
+// `path`, which must not exist. Without commit() the destructor removes it.
 class AtomicDirectory {
  public:
   explicit AtomicDirectory(Path path);
@@ -98,7 +98,8 @@ class MappedFile {
 // Creates `path` and its parents if missing; checks that we may write there.
 void ensure_directory(const Path& path);
 
-// An advisory lock on `path` (flock); held until destruction. Throws EnvironmentError naming the holder's line in the file.
+// An advisory lock on `path` (flock); held until destruction. Throws EnvironmentError naming the holder's line in the
+// file.
 class FileLock {
  public:
   FileLock(const Path& path, std::string_view holder);  // `holder` (host, job, pid) is written into the file

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON text for the library's own files and rows. Public headers take or return strings; only .cpp files include the JSON
-// library. Floats are printed so that they read back to the same bits (shortest round trip).
+// JSON text for the library's own files and rows. Public headers take or return strings; only .cpp files include the
+// JSON library. Floats are printed so that they read back to the same bits (shortest round trip).
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace convoy {
 
-std::string json_quoted(std::string_view text);   // with quotes and escapes; invalid UTF-8 becomes U+FFFD
-std::string json_number(double value);            // shortest that reads back to the same double; "null" if not finite
-std::string json_number(float value);             // shortest that reads back to the same float
+std::string json_quoted(std::string_view text);  // with quotes and escapes; invalid UTF-8 becomes U+FFFD
+std::string json_number(double value);           // shortest that reads back to the same double; "null" if not finite
+std::string json_number(float value);            // shortest that reads back to the same float
 
 // Builds one JSON object, keys in the order given.
 class JsonObject {

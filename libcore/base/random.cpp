@@ -39,7 +39,8 @@ PhiloxBlock philox4x32(std::array<std::uint32_t, 2> key, PhiloxBlock counter) {
   for (int round = 0; round < kPhiloxRounds; ++round) {
     const std::uint64_t product0 = std::uint64_t{0xD2511F53} * counter[0];
     const std::uint64_t product1 = std::uint64_t{0xCD9E8D57} * counter[2];
-    counter = {high(product1) ^ counter[1] ^ key[0], low(product1), high(product0) ^ counter[3] ^ key[1], low(product0)};
+    counter = {high(product1) ^ counter[1] ^ key[0], low(product1), high(product0) ^ counter[3] ^ key[1],
+               low(product0)};
     key[0] += 0x9E3779B9;  // Weyl constants of the paper: golden ratio, sqrt(3) - 1
     key[1] += 0xBB67AE85;
   }

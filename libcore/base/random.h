@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counter-based randomness: a value is a pure function of (key, counter), so it does not depend on who computes it, in which
-// order, or on how many ranks. Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+// Counter-based randomness: a value is a pure function of (key, counter), so it does not depend on who computes it, in
+// which order, or on how many ranks. Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC
+// 2011).
 #pragma once
 
 #include <array>

@@ -21,17 +21,20 @@ struct Suffix {
 constexpr std::int64_t kKibi = 1024, kMebi = kKibi * 1024, kGibi = kMebi * 1024, kTebi = kGibi * 1024;
 constexpr std::int64_t kKilo = 1000, kMega = kKilo * 1000, kGiga = kMega * 1000, kTera = kGiga * 1000;
 
-constexpr std::array kCountSuffixes = {
-    Suffix{"", 1},       Suffix{"Ki", kKibi}, Suffix{"Mi", kMebi}, Suffix{"Gi", kGibi}, Suffix{"Ti", kTebi}, Suffix{"K", kKilo},
-    Suffix{"k", kKilo}, Suffix{"M", kMega},   Suffix{"G", kGiga},   Suffix{"B", kGiga},   Suffix{"T", kTera}};
+constexpr std::array kCountSuffixes = {Suffix{"", 1},       Suffix{"Ki", kKibi}, Suffix{"Mi", kMebi},
+                                       Suffix{"Gi", kGibi}, Suffix{"Ti", kTebi}, Suffix{"K", kKilo},
+                                       Suffix{"k", kKilo},  Suffix{"M", kMega},  Suffix{"G", kGiga},
+                                       Suffix{"B", kGiga},  Suffix{"T", kTera}};
 constexpr std::array kByteSuffixes = {
-    Suffix{"", 1},          Suffix{"B", 1},          Suffix{"Ki", kKibi},  Suffix{"KiB", kKibi}, Suffix{"Mi", kMebi},
-    Suffix{"MiB", kMebi}, Suffix{"Gi", kGibi},   Suffix{"GiB", kGibi}, Suffix{"Ti", kTebi},  Suffix{"TiB", kTebi},
-    Suffix{"K", kKilo},   Suffix{"k", kKilo},    Suffix{"KB", kKilo},  Suffix{"kB", kKilo},  Suffix{"M", kMega},
-    Suffix{"MB", kMega},  Suffix{"G", kGiga},    Suffix{"GB", kGiga},  Suffix{"T", kTera},   Suffix{"TB", kTera}};
+    Suffix{"", 1},        Suffix{"B", 1},      Suffix{"Ki", kKibi},  Suffix{"KiB", kKibi}, Suffix{"Mi", kMebi},
+    Suffix{"MiB", kMebi}, Suffix{"Gi", kGibi}, Suffix{"GiB", kGibi}, Suffix{"Ti", kTebi},  Suffix{"TiB", kTebi},
+    Suffix{"K", kKilo},   Suffix{"k", kKilo},  Suffix{"KB", kKilo},  Suffix{"kB", kKilo},  Suffix{"M", kMega},
+    Suffix{"MB", kMega},  Suffix{"G", kGiga},  Suffix{"GB", kGiga},  Suffix{"T", kTera},   Suffix{"TB", kTera}};
 
-constexpr const char* kCountRule = "is not a whole number (digits, and K, M, B, T for powers of 1000, Ki, Mi, Gi, Ti of 1024)";
-constexpr const char* kBytesRule = "is not a size in bytes (digits, and K, M, G, T for powers of 1000, Ki, Mi, Gi, Ti of 1024)";
+constexpr const char* kCountRule =
+    "is not a whole number (digits, and K, M, B, T for powers of 1000, Ki, Mi, Gi, Ti of 1024)";
+constexpr const char* kBytesRule =
+    "is not a size in bytes (digits, and K, M, G, T for powers of 1000, Ki, Mi, Gi, Ti of 1024)";
 constexpr const char* kSecondsRule = "is not a duration (seconds, or units d, h, m, s, ms: 90, 10m, 2h30m)";
 constexpr const char* kRealRule = "is not a finite decimal number";
 
@@ -96,7 +99,8 @@ std::optional<std::int64_t> scaled(const Decimal& number, std::int64_t factor, b
   return value;
 }
 
-Parsed<std::int64_t> parse_scaled(std::string_view text, std::span<const Suffix> suffixes, bool rounded, const char* rule) {
+Parsed<std::int64_t> parse_scaled(std::string_view text, std::span<const Suffix> suffixes, bool rounded,
+                                  const char* rule) {
   const std::optional<Decimal> number = take_decimal(text);
   if (!number) return {0, rule};
   for (const Suffix& suffix : suffixes) {
@@ -148,7 +152,9 @@ std::string with_step(double value, double base, std::span<const std::string_vie
 
 }  // namespace
 
-Parsed<std::int64_t> parse_count(std::string_view text) { return parse_scaled(text, kCountSuffixes, false, kCountRule); }
+Parsed<std::int64_t> parse_count(std::string_view text) {
+  return parse_scaled(text, kCountSuffixes, false, kCountRule);
+}
 
 Parsed<std::int64_t> parse_bytes(std::string_view text) { return parse_scaled(text, kByteSuffixes, true, kBytesRule); }
 

@@ -29,9 +29,10 @@ int number(const Lookup& lookup, const std::string& name, int least, int otherwi
   if (!text) return otherwise;
   const std::optional<int> value = whole_number(*text);
   if (value && *value >= least) return *value;
-  throw ConfigError(fmt::format("the launcher set {}={}, expected a whole number of at least {}; unset it, or start the ranks with "
-                                "srun or mpirun",
-                                name, *text, least));
+  throw ConfigError(
+      fmt::format("the launcher set {}={}, expected a whole number of at least {}; unset it, or start the ranks with "
+                  "srun or mpirun",
+                  name, *text, least));
 }
 
 // The variables of one launcher.
@@ -39,9 +40,9 @@ struct Names {
   std::string launcher, world, rank, local_size, local_rank;
 };
 
-const std::array<Names, 2> kMpiLaunchers = {
-    Names{"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-    Names{"pmi", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"}};
+const std::array<Names, 2> kMpiLaunchers = {Names{"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK",
+                                                  "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+                                            Names{"pmi", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"}};
 
 Launch from_mpi(const Lookup& lookup, const Names& names) {
   Launch launch;
@@ -97,9 +98,10 @@ Launch read_launch(const Lookup& lookup) {
   launch.node = lookup("SLURMD_NODENAME").value_or(host_name());
   launch.job = job_id(lookup);
   if (launch.rank >= launch.world || launch.local_rank >= launch.local_size) {
-    throw ConfigError(fmt::format("the variables of {} name rank {} of {} (on its node {} of {}), which cannot be; start the ranks with "
-                                  "srun or mpirun",
-                                  launch.launcher, launch.rank, launch.world, launch.local_rank, launch.local_size));
+    throw ConfigError(fmt::format(
+        "the variables of {} name rank {} of {} (on its node {} of {}), which cannot be; start the ranks with "
+        "srun or mpirun",
+        launch.launcher, launch.rank, launch.world, launch.local_rank, launch.local_size));
   }
   return launch;
 }
@@ -123,7 +125,8 @@ std::optional<int> requested_threads(const Lookup& lookup) {
   if (!text || text->empty()) return std::nullopt;
   const std::optional<int> threads = whole_number(std::string_view(*text).substr(0, text->find(',')));
   if (threads && *threads >= 1) return threads;
-  throw ConfigError(fmt::format("OMP_NUM_THREADS={} is not a number of threads (at least 1); correct or unset it", *text));
+  throw ConfigError(
+      fmt::format("OMP_NUM_THREADS={} is not a number of threads (at least 1); correct or unset it", *text));
 }
 
 int default_threads(int cores, int ranks_sharing) { return std::max(1, cores / std::max(1, ranks_sharing)); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the launcher and the machine say about this process. Only this module reads environment variables; everything is a
-// function of a lookup, so that tests need no cluster.
+// What the launcher and the machine say about this process. Only this module reads environment variables; everything is
+// a function of a lookup, so that tests need no cluster.
 #pragma once
 
 #include <functional>
@@ -13,17 +13,18 @@ namespace convoy::cluster {
 using Lookup = std::function<std::optional<std::string>(const std::string& name)>;
 Lookup process_environment();
 
-// How this process was started. mpirun's variables win over Slurm's, because under mpirun inside a Slurm job SLURM_PROCID and
-// SLURM_LOCALID are those of mpirun's own daemon, the same for every rank of a node. Slurm's count only in a step that srun
-// started (SLURM_STEP_ID); a batch script's own process is one rank, whatever SLURM_NTASKS says.
+// How this process was started. mpirun's variables win over Slurm's, because under mpirun inside a Slurm job
+// SLURM_PROCID and SLURM_LOCALID are those of mpirun's own daemon, the same for every rank of a node. Slurm's count
+// only in a step that srun started (SLURM_STEP_ID); a batch script's own process is one rank, whatever SLURM_NTASKS
+// says.
 struct Launch {
   std::string launcher;  // "mpirun", "pmi" (MPICH's and its relatives'), "srun"; empty if started alone
   int rank = 0;
-  int world = 1;         // how many tasks the launcher started
-  int local_rank = 0;    // among the ranks of this node
-  int local_size = 1;    // ranks that share this node
-  std::string node;      // SLURMD_NODENAME where set (emulated nodes share a host name), else the host name
-  std::string job;       // Slurm's job id ("17", in an array "17_3"); empty outside of Slurm
+  int world = 1;       // how many tasks the launcher started
+  int local_rank = 0;  // among the ranks of this node
+  int local_size = 1;  // ranks that share this node
+  std::string node;    // SLURMD_NODENAME where set (emulated nodes share a host name), else the host name
+  std::string job;     // Slurm's job id ("17", in an array "17_3"); empty outside of Slurm
 };
 
 // Throws ConfigError naming variable and value if the launcher's variables make no sense.
@@ -35,8 +36,8 @@ std::string describe(const Launch& launch);
 // Cores this process may run on (sched_getaffinity), at least 1.
 int allowed_cores();
 
-// OMP_NUM_THREADS, which counts as an explicit --threads; the first level of a nested list. Throws ConfigError if it is no
-// number above 0.
+// OMP_NUM_THREADS, which counts as an explicit --threads; the first level of a nested list. Throws ConfigError if it is
+// no number above 0.
 std::optional<int> requested_threads(const Lookup& lookup = process_environment());
 
 // The number of threads where none was asked for: max(1, cores / ranks that share them).

@@ -33,17 +33,22 @@ void Communicator::expect_peer(int peer, const char* what) const {
   check(peer >= 0 && peer < size_, fmt::format("{} names rank {} of {}", what, peer, size_));
 }
 
-void Communicator::expect_parts(const tensor::View& whole, const tensor::View& mine, std::span<const std::int64_t> counts,
-                                const char* what) const {
+void Communicator::expect_parts(const tensor::View& whole, const tensor::View& mine,
+                                std::span<const std::int64_t> counts, const char* what) const {
   expect_dense(whole, what);
   expect_dense(mine, what);
-  check(whole.dtype == mine.dtype, fmt::format("{} has parts of {} of a whole of {}", what, tensor::name_of(mine.dtype), tensor::name_of(whole.dtype)));
-  check(counts.size() == static_cast<std::size_t>(size_), fmt::format("{} has {} counts for {} ranks", what, counts.size(), size_));
-  check(std::all_of(counts.begin(), counts.end(), [](std::int64_t count) { return count >= 0; }), fmt::format("{} has a negative count", what));
+  check(whole.dtype == mine.dtype, fmt::format("{} has parts of {} of a whole of {}", what, tensor::name_of(mine.dtype),
+                                               tensor::name_of(whole.dtype)));
+  check(counts.size() == static_cast<std::size_t>(size_),
+        fmt::format("{} has {} counts for {} ranks", what, counts.size(), size_));
+  check(std::all_of(counts.begin(), counts.end(), [](std::int64_t count) { return count >= 0; }),
+        fmt::format("{} has a negative count", what));
   const std::int64_t total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-  check(total == whole.count(), fmt::format("{} has counts of {} elements for a whole of {}", what, total, whole.count()));
+  check(total == whole.count(),
+        fmt::format("{} has counts of {} elements for a whole of {}", what, total, whole.count()));
   check(counts[static_cast<std::size_t>(rank_)] == mine.count(),
-        fmt::format("{} has a part of {} elements where the count is {}", what, mine.count(), counts[static_cast<std::size_t>(rank_)]));
+        fmt::format("{} has a part of {} elements where the count is {}", what, mine.count(),
+                    counts[static_cast<std::size_t>(rank_)]));
 }
 
 void Communicator::all_reduce(device::Stream& stream, const tensor::MutableView& data, Reduction reduction) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A group of ranks that exchange tensors: the one virtual interface of the code base. Every rank of the group makes the same
-// calls in the same order. The public functions check their arguments (InternalError names what is wrong), then the backend
-// moves the bytes. All are enqueued on the stream: a buffer may be reused, and a result read, after synchronize(); on a host
-// stream that is on return. A reduction's order is a function of (group size, element count) alone, so every backend gives
-// the same bits.
+// A group of ranks that exchange tensors: the one virtual interface of the code base. Every rank of the group makes the
+// same calls in the same order. The public functions check their arguments (InternalError names what is wrong), then
+// the backend moves the bytes. All are enqueued on the stream: a buffer may be reused, and a result read, after
+// synchronize(); on a host stream that is on return. A reduction's order is a function of (group size, element count)
+// alone, so every backend gives the same bits.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ class Communicator {
   // `data` becomes the reduction over all ranks, on all ranks. fp32, fp64, i64.
   void all_reduce(device::Stream& stream, const tensor::MutableView& data, Reduction reduction);
 
-  // Rank r gets the reduced elements [counts[0] + .. + counts[r-1], + counts[r]) of `whole`, flat. Counts may differ and be 0.
-  // `mine` may be that part of `whole` itself.
+  // Rank r gets the reduced elements [counts[0] + .. + counts[r-1], + counts[r]) of `whole`, flat. Counts may differ
+  // and be 0. `mine` may be that part of `whole` itself.
   void reduce_scatter(device::Stream& stream, const tensor::View& whole, const tensor::MutableView& mine,
                       std::span<const std::int64_t> counts, Reduction reduction);
 
@@ -66,7 +66,8 @@ class Communicator {
   virtual std::unique_ptr<Communicator> do_split(int color, int key) = 0;
 
   void expect_peer(int peer, const char* what) const;
-  void expect_parts(const tensor::View& whole, const tensor::View& mine, std::span<const std::int64_t> counts, const char* what) const;
+  void expect_parts(const tensor::View& whole, const tensor::View& mine, std::span<const std::int64_t> counts,
+                    const char* what) const;
 
   int rank_, size_;
 };

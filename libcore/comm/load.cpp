@@ -13,9 +13,10 @@ namespace {
 using Entry = Communicator* (*)(int interface_version);
 
 [[noreturn]] void refuse(int ranks, const std::string& library, std::string_view reason) {
-  throw EnvironmentError(fmt::format("this job has {} ranks, but {}, which connects them, cannot be loaded ({}); install the MPI backend "
-                                     "where the loader finds it (LD_LIBRARY_PATH), or start one rank",
-                                     ranks, library, reason));
+  throw EnvironmentError(
+      fmt::format("this job has {} ranks, but {}, which connects them, cannot be loaded ({}); install the MPI backend "
+                  "where the loader finds it (LD_LIBRARY_PATH), or start one rank",
+                  ranks, library, reason));
 }
 
 // The library stays loaded until the process ends: its communicators' code is in it.
@@ -32,10 +33,13 @@ Entry load_entry(int ranks, const std::string& library) {
 std::unique_ptr<Communicator> make_world(int ranks, const std::string& library) {
   if (ranks == 1) return make_self();
   std::unique_ptr<Communicator> world(load_entry(ranks, library)(kInterfaceVersion));
-  if (!world) refuse(ranks, library, fmt::format("it was built for another version of convoy; interface {} is needed", kInterfaceVersion));
+  if (!world)
+    refuse(ranks, library,
+           fmt::format("it was built for another version of convoy; interface {} is needed", kInterfaceVersion));
   if (world->size() != ranks) {
-    throw ClusterError(fmt::format("the launcher started {} ranks, but MPI connects {}; {} was built for another MPI than the launcher's",
-                                   ranks, world->size(), library));
+    throw ClusterError(fmt::format(
+        "the launcher started {} ranks, but MPI connects {}; {} was built for another MPI than the launcher's", ranks,
+        world->size(), library));
   }
   return world;
 }

@@ -20,15 +20,18 @@ class Self final : public Communicator {
 
  private:
   void do_all_reduce(device::Stream&, const tensor::MutableView&, Reduction) override {}
-  void do_reduce_scatter(device::Stream&, const tensor::View& whole, const tensor::MutableView& mine, std::span<const std::int64_t>,
-                         Reduction) override {
+  void do_reduce_scatter(device::Stream&, const tensor::View& whole, const tensor::MutableView& mine,
+                         std::span<const std::int64_t>, Reduction) override {
     copy(whole, mine);
   }
-  void do_all_gather(device::Stream&, const tensor::View& mine, const tensor::MutableView& whole, std::span<const std::int64_t>) override {
+  void do_all_gather(device::Stream&, const tensor::View& mine, const tensor::MutableView& whole,
+                     std::span<const std::int64_t>) override {
     copy(mine, whole);
   }
   void do_broadcast(device::Stream&, const tensor::MutableView&, int) override {}
-  void do_send(device::Stream&, const tensor::View&, int) override { throw InternalError("a group of one has nobody to send to"); }
+  void do_send(device::Stream&, const tensor::View&, int) override {
+    throw InternalError("a group of one has nobody to send to");
+  }
   void do_receive(device::Stream&, const tensor::MutableView&, int) override {
     throw InternalError("a group of one has nobody to receive from");
   }

@@ -29,7 +29,8 @@ void write_docs(const path& folder) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(source / "libcore")) {
     const path& file = entry.path();
     if (file.extension() != ".h") continue;
-    std::filesystem::copy_file(file, folder / "docs" / (file.parent_path().filename().string() + "-" + file.stem().string() + ".txt"));
+    std::filesystem::copy_file(
+        file, folder / "docs" / (file.parent_path().filename().string() + "-" + file.stem().string() + ".txt"));
   }
 }
 
@@ -64,7 +65,8 @@ std::string run_line(const path& folder, const std::string& line) {
   const support::ProgramResult result = support::run_program(
       {.arguments = {"bash", "-e", "-o", "pipefail", "-c", line},
        .directory = folder,
-       .environment = {std::string("PATH=") + CONVOY_BIN_DIR + ":" + (search == nullptr ? "/usr/bin:/bin" : search), "OMP_NUM_THREADS=1"},
+       .environment = {std::string("PATH=") + CONVOY_BIN_DIR + ":" + (search == nullptr ? "/usr/bin:/bin" : search),
+                       "OMP_NUM_THREADS=1"},
        .input = ""});
   if (result.exit_code == 0) return "";
   return "$ " + line + "\nexit code " + std::to_string(result.exit_code) + "\n" + result.err + result.out;
@@ -80,11 +82,13 @@ std::string prepare(const path& folder) {
   std::vector<std::string> lines = {
       "convoy-preprocess train-tokenizer docs/ --out tokenizer --vocab-size 1000 --model bpe",
       "convoy-preprocess encode corpus.jsonl --tokenizer tokenizer.model --out data/corpus --append-eos",
-      "convoy-preprocess encode docs/ --tokenizer tokenizer.model --out data/docs --append-eos --split train=0.8,valid=0.2"};
+      "convoy-preprocess encode docs/ --tokenizer tokenizer.model --out data/docs --append-eos --split "
+      "train=0.8,valid=0.2"};
   lines.push_back("cp tokenizer.model data/docs.model");
   if (CONVOY_HAS_TRAIN) {
     lines.push_back(
-        "convoy-train run --model config.json --data data/docs.train --valid-data data/docs.valid --out runs/first --steps 1000 "
+        "convoy-train run --model config.json --data data/docs.train --valid-data data/docs.valid --out runs/first "
+        "--steps 1000 "
         "--sequence-length 16 --global-batch-size 1 --micro-batch-size 1 --eval-steps 1 --threads 1");
   }
   for (const std::string& line : lines) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder that the examples of all --help pages assume: real text, and what the programs made of it. An example that names
-// another input needs that input made here.
+// The folder that the examples of all --help pages assume: real text, and what the programs made of it. An example that
+// names another input needs that input made here.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace convoy::examples {
 
-// Fills `folder` with docs/, corpus.jsonl, corpus.jsonl.zst, tokenizer.model, data/corpus, data/docs.{train,valid}, config.json
-// and the run runs/first (1,000 tiny steps). Returns what went wrong, or an empty string.
+// Fills `folder` with docs/, corpus.jsonl, corpus.jsonl.zst, tokenizer.model, data/corpus, data/docs.{train,valid},
+// config.json and the run runs/first (1,000 tiny steps). Returns what went wrong, or an empty string.
 std::string prepare(const std::filesystem::path& folder);
 
 // Runs a line in `folder` as a user's shell would; the programs are those of this build. Returns what went wrong, with

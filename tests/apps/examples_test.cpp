@@ -77,7 +77,9 @@ TEST_P(Help, OfEachCommandHasAPurposeAndAnExample) {
 double processor_seconds_of_children() {
   rusage usage{};
   getrusage(RUSAGE_CHILDREN, &usage);
-  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); };
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -112,7 +114,9 @@ INSTANTIATE_TEST_SUITE_P(Programs, Help, testing::ValuesIn(programs()), short_na
 // What makes an example small: the last one of a flag wins.
 std::string shrunk(const std::string& example) {
   if (!example.starts_with("convoy-train run ")) return example;
-  return example + " --steps 1 --warmup-steps 0 --sequence-length 16 --global-batch-size 1 --micro-batch-size 1 --eval-steps 1 --threads 1";
+  return example +
+         " --steps 1 --warmup-steps 0 --sequence-length 16 --global-batch-size 1 --micro-batch-size 1 --eval-steps 1 "
+         "--threads 1";
 }
 
 TEST(Examples, OfEveryHelpPageRun) {
@@ -129,7 +133,8 @@ TEST(Examples, OfEveryHelpPageRun) {
   for (const std::string& program : programs()) {
     for (const std::string& example : lines_below(call(program, {"--help"}).out, "Examples")) run_in_copy(example);
     for (const std::string& command : commands_of(program)) {
-      for (const std::string& example : lines_below(call(program, {command, "--help"}).out, "Examples")) run_in_copy(example);
+      for (const std::string& example : lines_below(call(program, {command, "--help"}).out, "Examples"))
+        run_in_copy(example);
     }
   }
   EXPECT_GT(count, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which module may include which: the tree of docs/architecture.md. A module that is not in the table fails the test, so that
-// its place is decided when it is made.
+// Which module may include which: the tree of docs/architecture.md. A module that is not in the table fails the test,
+// so that its place is decided when it is made.
 #include <map>
 #include <set>
 
@@ -52,7 +52,9 @@ std::string unit_of_include(const std::string& path) {
   return target.unit();
 }
 
-bool is_ours(const std::string& path) { return path.starts_with("libcore/") || path.starts_with("apps/") || path.starts_with("tests/"); }
+bool is_ours(const std::string& path) {
+  return path.starts_with("libcore/") || path.starts_with("apps/") || path.starts_with("tests/");
+}
 
 std::vector<SourceFile> product_sources() {
   std::vector<SourceFile> files = sources_below("libcore");
@@ -62,7 +64,8 @@ std::vector<SourceFile> product_sources() {
 
 TEST(IncludeDirection, EveryModuleHasItsPlaceInTheTable) {
   const auto allowed = allowed_table();
-  for (const SourceFile& file : product_sources()) EXPECT_TRUE(allowed.contains(file.unit())) << file.path << " is in no known module";
+  for (const SourceFile& file : product_sources())
+    EXPECT_TRUE(allowed.contains(file.unit())) << file.path << " is in no known module";
 }
 
 TEST(IncludeDirection, IncludesPointDownTheTree) {
@@ -75,7 +78,8 @@ TEST(IncludeDirection, IncludesPointDownTheTree) {
       ++seen;
       const std::string target = unit_of_include(include.path);
       EXPECT_TRUE(target == file.unit() || entry->second.contains(target))
-          << file.at(static_cast<std::size_t>(include.line)) << ": " << file.unit() << " may not include " << include.path;
+          << file.at(static_cast<std::size_t>(include.line)) << ": " << file.unit() << " may not include "
+          << include.path;
     }
   }
   EXPECT_GT(seen, 50) << "the sources were not found";

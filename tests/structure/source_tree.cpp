@@ -20,7 +20,8 @@ SourceFile load(const std::filesystem::path& file) {
   for (std::string line; std::getline(in, line);) {
     source.lines.push_back(line);
     std::smatch match;
-    if (std::regex_match(line, match, kInclude)) source.includes.push_back({static_cast<int>(source.lines.size()), match[1]});
+    if (std::regex_match(line, match, kInclude))
+      source.includes.push_back({static_cast<int>(source.lines.size()), match[1]});
   }
   return source;
 }
@@ -39,7 +40,8 @@ std::vector<SourceFile> files_below(const std::string& folder, Wanted wanted) {
 // Test data is as its makers wrote it.
 bool is_data(const std::filesystem::path& file) {
   const std::string path = file.generic_string();
-  return path.find("/golden/") != std::string::npos || path.find("_corpus/") != std::string::npos || path.find("/__pycache__/") != std::string::npos;
+  return path.find("/golden/") != std::string::npos || path.find("_corpus/") != std::string::npos ||
+         path.find("/__pycache__/") != std::string::npos;
 }
 
 bool is_script(const std::filesystem::path& file) {
@@ -50,7 +52,8 @@ bool is_script(const std::filesystem::path& file) {
 }
 
 bool is_commented(const std::filesystem::path& file) {
-  return !is_data(file) && (kCommented.contains(file.extension().string()) || file.filename() == "CMakeLists.txt" || is_script(file));
+  return !is_data(file) &&
+         (kCommented.contains(file.extension().string()) || file.filename() == "CMakeLists.txt" || is_script(file));
 }
 
 }  // namespace
@@ -66,7 +69,8 @@ std::string SourceFile::unit() const {
 }
 
 std::vector<SourceFile> sources_below(const std::string& folder) {
-  return files_below(folder, [](const std::filesystem::path& file) { return kCpp.contains(file.extension().string()); });
+  return files_below(folder,
+                     [](const std::filesystem::path& file) { return kCpp.contains(file.extension().string()); });
 }
 
 std::vector<SourceFile> commented_files() {
@@ -85,8 +89,10 @@ std::string code_of(const std::string& line) {
   char quote = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (quote != 0) {
-      if (line[i] == '\\') ++i;
-      else if (line[i] == quote) quote = 0;
+      if (line[i] == '\\')
+        ++i;
+      else if (line[i] == quote)
+        quote = 0;
     } else if (line[i] == '"') {
       quote = line[i];
     } else if (line.compare(i, 2, "//") == 0) {

@@ -14,12 +14,12 @@ struct Include {
 };
 
 struct SourceFile {
-  std::string path;                // from the root of the repository: "libcore/base/log.cpp"
+  std::string path;  // from the root of the repository: "libcore/base/log.cpp"
   std::vector<std::string> lines;
   std::vector<Include> includes;
 
   bool is_header() const;
-  std::string unit() const;        // "base" for libcore/base/..., "apps/train" for apps/train/..., else the first folder
+  std::string unit() const;  // "base" for libcore/base/..., "apps/train" for apps/train/..., else the first folder
   std::string at(std::size_t line) const { return path + ":" + std::to_string(line); }
 };
 

@@ -14,7 +14,8 @@ TEST(Text, EveryFileNamesItsLicence) {
   for (const SourceFile& file : files) {
     const std::size_t line = !file.lines.empty() && file.lines[0].starts_with("#!") ? 1 : 0;
     ASSERT_GT(file.lines.size(), line) << file.path;
-    EXPECT_THAT(file.lines[line], testing::MatchesRegex("(//|#|/\\*|--) SPDX-License-Identifier: Apache-2.0.*")) << file.path;
+    EXPECT_THAT(file.lines[line], testing::MatchesRegex("(//|#|/\\*|--) SPDX-License-Identifier: Apache-2.0.*"))
+        << file.path;
   }
 }
 
@@ -29,9 +30,14 @@ TEST(Text, EveryHeaderIsIncludedOnce) {
 }
 
 TEST(Text, NothingIsLeftForLater) {
-  const std::regex later("\\b(TO" "DO|FIX" "ME|HA" "CK)\\b");
+  const std::regex later(
+      "\\b(TO"
+      "DO|FIX"
+      "ME|HA"
+      "CK)\\b");
   for (const SourceFile& file : commented_files()) {
-    for (std::size_t i = 0; i < file.lines.size(); ++i) EXPECT_FALSE(std::regex_search(file.lines[i], later)) << file.at(i + 1);
+    for (std::size_t i = 0; i < file.lines.size(); ++i)
+      EXPECT_FALSE(std::regex_search(file.lines[i], later)) << file.at(i + 1);
   }
 }
 
@@ -40,7 +46,8 @@ TEST(Text, NoLineEndsInABlank) {
     for (const SourceFile& file : sources_below(folder)) {
       for (std::size_t i = 0; i < file.lines.size(); ++i) {
         const std::string& line = file.lines[i];
-        EXPECT_FALSE(line.ends_with(' ') || line.ends_with('\t') || line.ends_with('\r')) << file.at(i + 1) << " ends in a blank";
+        EXPECT_FALSE(line.ends_with(' ') || line.ends_with('\t') || line.ends_with('\r'))
+            << file.at(i + 1) << " ends in a blank";
       }
     }
   }

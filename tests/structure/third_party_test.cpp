@@ -14,8 +14,8 @@ struct Library {
   const char* allowed;  // the files that may include it, likewise
 };
 
-// Headers (.h) of ours may include none of these but json_fwd.hpp; *-inl.h are parts of one source that compile for several
-// processors.
+// Headers (.h) of ours may include none of these but json_fwd.hpp; *-inl.h are parts of one source that compile for
+// several processors.
 const std::vector<Library> kLibraries = {
     {"CLI11", "CLI/.*", "libcore/app/command_line\\.cpp"},
     {"spdlog", "spdlog/.*", "libcore/base/log\\.cpp"},
@@ -61,7 +61,8 @@ TEST(ThirdParty, Cli11AndSpdlogAreEachIncludedByOneFile) {
   const auto includers = [](const std::string& folder) {
     const std::vector<SourceFile> files = product_sources();
     return std::count_if(files.begin(), files.end(), [&folder](const SourceFile& file) {
-      return std::any_of(file.includes.begin(), file.includes.end(), [&folder](const Include& i) { return i.path.starts_with(folder); });
+      return std::any_of(file.includes.begin(), file.includes.end(),
+                         [&folder](const Include& i) { return i.path.starts_with(folder); });
     });
   };
   EXPECT_EQ(includers("CLI/"), 1);
@@ -70,12 +71,12 @@ TEST(ThirdParty, Cli11AndSpdlogAreEachIncludedByOneFile) {
 
 struct Confined {
   const char* what;
-  const char* code;     // a regular expression searched for in code, comments and strings aside
+  const char* code;  // a regular expression searched for in code, comments and strings aside
   const char* allowed;
 };
 
-// The environment is read in one place, so that a test can replace it; own threading is std::thread and device::ThreadPool,
-// because a sanitizer cannot see into OpenMP's run-time.
+// The environment is read in one place, so that a test can replace it; own threading is std::thread and
+// device::ThreadPool, because a sanitizer cannot see into OpenMP's run-time.
 const std::vector<Confined> kConfined = {
     {"reading the environment", "\\b(secure_)?getenv\\b|\\benviron\\b", "libcore/cluster/[a-z_]+\\.cpp"},
     {"OpenMP", "#\\s*pragma\\s+omp\\b", "nowhere"},
@@ -89,7 +90,8 @@ TEST(ThirdParty, ProcessWideThingsHaveOnePlace) {
     for (const SourceFile& file : product_sources()) {
       if (std::regex_match(file.path, allowed)) continue;
       for (std::size_t i = 0; i < file.lines.size(); ++i) {
-        EXPECT_FALSE(std::regex_search(code_of(file.lines[i]), code)) << file.at(i + 1) << ": " << confined.what << " belongs into " << confined.allowed;
+        EXPECT_FALSE(std::regex_search(code_of(file.lines[i]), code))
+            << file.at(i + 1) << ": " << confined.what << " belongs into " << confined.allowed;
       }
     }
   }

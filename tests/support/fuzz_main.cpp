@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives a fuzz target (LLVMFuzzerTestOneInput, as libFuzzer has it) without needing clang: every file of the corpus, then
-// mutations of them for a number of seconds or runs. The sequence is a function of --seed, so a failure repeats. An input that
-// crashes, or takes too long, is written to fuzz-failure-NAME in the working directory; give it as an operand to run it alone.
+// Drives a fuzz target (LLVMFuzzerTestOneInput, as libFuzzer has it) without needing clang: every file of the corpus,
+// then mutations of them for a number of seconds or runs. The sequence is a function of --seed, so a failure repeats.
+// An input that crashes, or takes too long, is written to fuzz-failure-NAME in the working directory; give it as an
+// operand to run it alone.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -61,8 +62,26 @@ void run_one(const Bytes& input) {
 
 // Numbers at which sizes, counts and offsets go wrong.
 std::uint64_t interesting(Random& random) {
-  constexpr std::uint64_t kValues[] = {0, 1, 2, 7, 8, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 0x7FFFFFFF, 0x80000000,
-                                       0xFFFFFFFF, 0x100000000, 0x7FFFFFFFFFFFFFFF, 0x8000000000000000, 0xFFFFFFFFFFFFFFFF};
+  constexpr std::uint64_t kValues[] = {0,
+                                       1,
+                                       2,
+                                       7,
+                                       8,
+                                       127,
+                                       128,
+                                       255,
+                                       256,
+                                       32767,
+                                       32768,
+                                       65535,
+                                       65536,
+                                       0x7FFFFFFF,
+                                       0x80000000,
+                                       0xFFFFFFFF,
+                                       0x100000000,
+                                       0x7FFFFFFFFFFFFFFF,
+                                       0x8000000000000000,
+                                       0xFFFFFFFFFFFFFFFF};
   return kValues[below(random, std::size(kValues))];
 }
 
@@ -77,27 +96,46 @@ void insert_range(Bytes& bytes, const Bytes& from, Random& random) {
   if (from.empty()) return;
   const std::size_t start = below(random, from.size());
   const std::size_t length = 1 + below(random, std::min<std::size_t>(from.size() - start, 64));
-  const Bytes part(from.begin() + static_cast<std::ptrdiff_t>(start), from.begin() + static_cast<std::ptrdiff_t>(start + length));
+  const Bytes part(from.begin() + static_cast<std::ptrdiff_t>(start),
+                   from.begin() + static_cast<std::ptrdiff_t>(start + length));
   bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(below(random, bytes.size() + 1)), part.begin(), part.end());
 }
 
 void erase_range(Bytes& bytes, Random& random) {
   const std::size_t start = below(random, bytes.size());
   const std::size_t length = 1 + below(random, std::min<std::size_t>(bytes.size() - start, 64));
-  bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(start), bytes.begin() + static_cast<std::ptrdiff_t>(start + length));
+  bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(start),
+              bytes.begin() + static_cast<std::ptrdiff_t>(start + length));
 }
 
 void mutate(Bytes& bytes, const Bytes& other, Random& random) {
   if (bytes.empty()) bytes.push_back(static_cast<std::uint8_t>(random()));
   switch (below(random, 8)) {
-    case 0: bytes[below(random, bytes.size())] ^= static_cast<std::uint8_t>(1 << below(random, 8)); break;
-    case 1: bytes[below(random, bytes.size())] = static_cast<std::uint8_t>(random()); break;
-    case 2: bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(below(random, bytes.size() + 1)), static_cast<std::uint8_t>(random())); break;
-    case 3: erase_range(bytes, random); break;
-    case 4: overwrite_number(bytes, random); break;
-    case 5: insert_range(bytes, Bytes(bytes), random); break;
-    case 6: insert_range(bytes, other, random); break;
-    default: bytes.resize(below(random, bytes.size() + 1)); break;
+    case 0:
+      bytes[below(random, bytes.size())] ^= static_cast<std::uint8_t>(1 << below(random, 8));
+      break;
+    case 1:
+      bytes[below(random, bytes.size())] = static_cast<std::uint8_t>(random());
+      break;
+    case 2:
+      bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(below(random, bytes.size() + 1)),
+                   static_cast<std::uint8_t>(random()));
+      break;
+    case 3:
+      erase_range(bytes, random);
+      break;
+    case 4:
+      overwrite_number(bytes, random);
+      break;
+    case 5:
+      insert_range(bytes, Bytes(bytes), random);
+      break;
+    case 6:
+      insert_range(bytes, other, random);
+      break;
+    default:
+      bytes.resize(below(random, bytes.size() + 1));
+      break;
   }
   if (bytes.size() > kLargestInput) bytes.resize(kLargestInput);
 }
@@ -148,7 +186,8 @@ Settings settings_of(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const Settings settings = settings_of(argc, argv);
-  std::snprintf(failure_file, sizeof failure_file, "fuzz-failure-%s", std::filesystem::path(argv[0]).filename().c_str());
+  std::snprintf(failure_file, sizeof failure_file, "fuzz-failure-%s",
+                std::filesystem::path(argv[0]).filename().c_str());
   for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM}) std::signal(signal, keep_input);
 
   std::vector<Bytes> corpus = corpus_of(settings.inputs);
@@ -163,10 +202,13 @@ int main(int argc, char** argv) {
   Random random(settings.seed);
   std::uint64_t runs = 0;
   const auto start = std::chrono::steady_clock::now();
-  const auto elapsed = [start] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  const auto elapsed = [start] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
   for (; settings.runs == 0 ? elapsed() < settings.seconds : runs < settings.runs; ++runs) {
     Bytes input = corpus[below(random, corpus.size())];
-    for (std::uint64_t left = 1 + below(random, 8); left > 0; --left) mutate(input, corpus[below(random, corpus.size())], random);
+    for (std::uint64_t left = 1 + below(random, 8); left > 0; --left)
+      mutate(input, corpus[below(random, corpus.size())], random);
     run_one(input);
   }
   std::printf("%s: %zu inputs of the corpus, %llu mutations, seed %llu, %.1f s\n", argv[0], corpus.size(),

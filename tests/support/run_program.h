@@ -15,10 +15,10 @@ struct ProgramResult {
 };
 
 struct ProgramCall {
-  std::vector<std::string> arguments;       // the program first; looked up in PATH if it has no slash
-  std::filesystem::path directory = {};     // where it runs; empty: here
+  std::vector<std::string> arguments;         // the program first; looked up in PATH if it has no slash
+  std::filesystem::path directory = {};       // where it runs; empty: here
   std::vector<std::string> environment = {};  // "NAME=value", added to ours
-  std::string input = {};                   // its stdin
+  std::string input = {};                     // its stdin
 };
 
 ProgramResult run_program(const ProgramCall& call);

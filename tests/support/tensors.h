@@ -32,7 +32,8 @@ inline std::string position(std::size_t index, std::span<const std::int64_t> sha
 }
 
 template <class Got, class Expected>
-testing::AssertionResult near(const Got& got, const Expected& expected, Tolerance tolerance, std::vector<std::int64_t> shape = {}) {
+testing::AssertionResult near(const Got& got, const Expected& expected, Tolerance tolerance,
+                              std::vector<std::int64_t> shape = {}) {
   if (std::size(got) != std::size(expected)) {
     return testing::AssertionFailure() << "got " << std::size(got) << " elements, expected " << std::size(expected);
   }
@@ -49,9 +50,9 @@ testing::AssertionResult near(const Got& got, const Expected& expected, Toleranc
   }
   if (wrong == 0) return testing::AssertionSuccess();
   return testing::AssertionFailure() << wrong << " of " << std::size(got) << " elements differ, the worst at "
-                                     << position(worst, shape) << ": got " << static_cast<double>(got[worst]) << ", expected "
-                                     << static_cast<double>(expected[worst]) << ", tolerance " << tolerance.absolute << " + "
-                                     << tolerance.relative << " * |expected|";
+                                     << position(worst, shape) << ": got " << static_cast<double>(got[worst])
+                                     << ", expected " << static_cast<double>(expected[worst]) << ", tolerance "
+                                     << tolerance.absolute << " + " << tolerance.relative << " * |expected|";
 }
 
 }  // namespace convoy::support

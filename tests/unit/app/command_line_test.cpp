@@ -17,8 +17,9 @@ class CommandLines : public testing::Test {
   bool verbose_ = false;
   Texts data_, inputs_;
   std::string first_;
-  std::vector<Option> options_ = {positional("FIRST", first_, ""), positionals("INPUT", inputs_, ""), count("steps", steps_, {}, ""),
-                                  toggle("verbose", verbose_, ""), texts("data", "PREFIX", data_, "")};
+  std::vector<Option> options_ = {positional("FIRST", first_, ""), positionals("INPUT", inputs_, ""),
+                                  count("steps", steps_, {}, ""), toggle("verbose", verbose_, ""),
+                                  texts("data", "PREFIX", data_, "")};
 };
 
 TEST_F(CommandLines, SortTextsToTheirOptionsAndConvertNothing) {
@@ -38,7 +39,8 @@ TEST_F(CommandLines, KeepEveryTextOfARepeatedScalar) {
 }
 
 TEST_F(CommandLines, TakeOddTextsAsTheyAre) {
-  const CommandLine line = parse({"-", "[a,b]", "--data", "[c,d]", "--data", "-5", "--data", "", "@list", "--data={}", "--data", "x=y"});
+  const CommandLine line =
+      parse({"-", "[a,b]", "--data", "[c,d]", "--data", "-5", "--data", "", "@list", "--data={}", "--data", "x=y"});
   EXPECT_THAT(line.values.at("FIRST"), ElementsAre("-"));
   EXPECT_THAT(line.values.at("INPUT"), ElementsAre("[a,b]", "@list"));
   EXPECT_THAT(line.values.at("data"), ElementsAre("[c,d]", "-5", "", "{}", "x=y"));

@@ -15,9 +15,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   bool deterministic = false;
   std::vector<std::string> sources, given;
   std::vector<double> weights;
-  const std::vector<app::Option> options = {app::count("steps", steps, {1}, ""),   app::bytes("memory", memory, {1}, ""),
-                                            app::real("rate", rate, {0}, ""),      app::seconds("stop-after", stop_after, {0}, ""),
-                                            app::yes_no("deterministic", deterministic, ""), app::texts("data", "PREFIX", sources, ""),
+  const std::vector<app::Option> options = {app::count("steps", steps, {1}, ""),
+                                            app::bytes("memory", memory, {1}, ""),
+                                            app::real("rate", rate, {0}, ""),
+                                            app::seconds("stop-after", stop_after, {0}, ""),
+                                            app::yes_no("deterministic", deterministic, ""),
+                                            app::texts("data", "PREFIX", sources, ""),
                                             app::reals("weights", weights, {0}, "")};
   try {
     const auto problems = app::read_config(file, {"train", "run", {"run"}, {}}, options, given);

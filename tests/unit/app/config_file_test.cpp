@@ -27,21 +27,18 @@ class ConfigFiles : public testing::Test {
   Texts data_ = {"default"};
   std::vector<double> weights_;
   std::string only_flag_;
-  std::vector<Option> options_ = {count("steps", steps_, {1}, ""),
-                                  real("lr", rate_, {0}, "").in("optimizer"),
-                                  bytes("memory", size_, {1}, ""),
-                                  seconds("stop-after", stop_, {0}, ""),
-                                  yes_no("overlap", overlap_, ""),
-                                  text("model", "NAME", model_, ""),
-                                  text("tokenizer", "FILE", tokenizer_, ""),
-                                  texts("data", "PREFIX", data_, ""),
-                                  reals("data-weights", weights_, {0}, ""),
-                                  text("only", "X", only_flag_, "").flag_only()};
+  std::vector<Option> options_ = {
+      count("steps", steps_, {1}, ""),           real("lr", rate_, {0}, "").in("optimizer"),
+      bytes("memory", size_, {1}, ""),           seconds("stop-after", stop_, {0}, ""),
+      yes_no("overlap", overlap_, ""),           text("model", "NAME", model_, ""),
+      text("tokenizer", "FILE", tokenizer_, ""), texts("data", "PREFIX", data_, ""),
+      reals("data-weights", weights_, {0}, ""),  text("only", "X", only_flag_, "").flag_only()};
   Texts given_;
 };
 
 TEST_F(ConfigFiles, SetEveryKindOfValue) {
-  EXPECT_THAT(read("[train]\nsteps = 1_000\nlr = 3e-4\nmemory = \"4GiB\"\nstop-after = 90\noverlap = false\nmodel = 'llama \"x\"'\n"
+  EXPECT_THAT(read("[train]\nsteps = 1_000\nlr = 3e-4\nmemory = \"4GiB\"\nstop-after = 90\noverlap = false\nmodel = "
+                   "'llama \"x\"'\n"
                    "data = [\"a\", 'b']\ndata-weights = [0.3, 1]\n"),
               IsEmpty());
   EXPECT_EQ(steps_, 1000);
@@ -52,7 +49,8 @@ TEST_F(ConfigFiles, SetEveryKindOfValue) {
   EXPECT_EQ(model_, "llama \"x\"");
   EXPECT_THAT(data_, ElementsAre("a", "b"));
   EXPECT_THAT(weights_, ElementsAre(0.3, 1));
-  EXPECT_THAT(given_, testing::UnorderedElementsAre("steps", "lr", "memory", "stop-after", "overlap", "model", "data", "data-weights"));
+  EXPECT_THAT(given_, testing::UnorderedElementsAre("steps", "lr", "memory", "stop-after", "overlap", "model", "data",
+                                                    "data-weights"));
 }
 
 TEST_F(ConfigFiles, AcceptOneValueForAList) {
@@ -63,11 +61,13 @@ TEST_F(ConfigFiles, AcceptOneValueForAList) {
 
 TEST_F(ConfigFiles, ListEveryProblemWithItsLine) {
   const std::string file = (dir_ / "run.toml").string();
-  EXPECT_THAT(read("[train]\nstepz = 1\nsteps = 0\nlr = [1, 2]\nmodel = 2020-01-01\nonly = 1\ndata = [1, [2]]\nlr-x.y = 1\n"),
-              ElementsAre(AllOf(HasSubstr(file + ":2: unknown key 'stepz'"), HasSubstr("did you mean 'steps'")),
-                          HasSubstr(file + ":3: steps = 0: must be at least 1"), HasSubstr(":4: lr: takes one value, not a list"),
-                          HasSubstr(":5: model: must be a string"), HasSubstr(":6: 'only' can only be given on the command line"),
-                          HasSubstr(":7: data: must be a string"), HasSubstr(":8: unknown key 'lr-x'")));
+  EXPECT_THAT(
+      read("[train]\nstepz = 1\nsteps = 0\nlr = [1, 2]\nmodel = 2020-01-01\nonly = 1\ndata = [1, [2]]\nlr-x.y = 1\n"),
+      ElementsAre(AllOf(HasSubstr(file + ":2: unknown key 'stepz'"), HasSubstr("did you mean 'steps'")),
+                  HasSubstr(file + ":3: steps = 0: must be at least 1"),
+                  HasSubstr(":4: lr: takes one value, not a list"), HasSubstr(":5: model: must be a string"),
+                  HasSubstr(":6: 'only' can only be given on the command line"),
+                  HasSubstr(":7: data: must be a string"), HasSubstr(":8: unknown key 'lr-x'")));
 }
 
 TEST_F(ConfigFiles, IgnoreOtherTablesAndOtherCommands) {

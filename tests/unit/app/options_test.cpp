@@ -123,7 +123,8 @@ TEST(Positional, IsRequiredAndStaysOutOfTheConfiguration) {
 
 TEST(Headings, PutTheCommandsOwnListFirst) {
   std::string target;
-  EXPECT_THAT(headings({text("a", "", target, "").in("model"), text("b", "", target, ""), text("c", "", target, "").in("model")}),
+  EXPECT_THAT(headings({text("a", "", target, "").in("model"), text("b", "", target, ""),
+                        text("c", "", target, "").in("model")}),
               ElementsAre("", "model"));
 }
 

@@ -30,7 +30,8 @@ TEST(ProgressLines, NameShareRateAndTimeLeft) {
   progress.update(1001);
   progress.finish();
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(said, testing::ContainsRegex("encode: 25 % of 4.00 K documents, [0-9.]+ documents/s, [0-9.]+ s left, 2 bad\n"));
+  EXPECT_THAT(said,
+              testing::ContainsRegex("encode: 25 % of 4.00 K documents, [0-9.]+ documents/s, [0-9.]+ s left, 2 bad\n"));
   EXPECT_THAT(said, HasSubstr("took 1."));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2) << said;  // the second update came too soon for a log file
 }

@@ -52,14 +52,22 @@ class Run : public testing::Test {
     Command train{.name = "run",
                   .purpose = "trains a model",
                   .examples = {"convoy-train run --steps 1"},
-                  .options = {count("steps", steps_, {1}, "steps"), texts("data", "PREFIX", data_, "data"), text("model", "NAME", model_, "model")},
+                  .options = {count("steps", steps_, {1}, "steps"), texts("data", "PREFIX", data_, "data"),
+                              text("model", "NAME", model_, "model")},
                   .has_json = true,
                   .run = [this](const Session& session) {
                     session_ = session;
                     return action_(session);
                   }};
-    Command plan{.name = "plan", .purpose = "plans", .options = {count("devices", devices_, {1}, "devices").required()}, .run = action_};
-    return {.name = "convoy-train", .purpose = "trains", .config_table = "train", .commands = {train, plan}, .libraries = {{"oneDNN", "2.6.3"}}};
+    Command plan{.name = "plan",
+                 .purpose = "plans",
+                 .options = {count("devices", devices_, {1}, "devices").required()},
+                 .run = action_};
+    return {.name = "convoy-train",
+            .purpose = "trains",
+            .config_table = "train",
+            .commands = {train, plan},
+            .libraries = {{"oneDNN", "2.6.3"}}};
   }
   std::int64_t devices_ = 1;
 };
@@ -96,9 +104,10 @@ TEST_F(Run, ListsEveryProblemOfFlagsAndFileAtOnce) {
   const Said said = call({"run", "--config", file.c_str(), "--steps", "0", "--modal", "x", "stray"});
   EXPECT_EQ(said.code, 2);
   EXPECT_EQ(said.out, "");
-  EXPECT_THAT(said.err, AllOf(StartsWith("convoy-train run: error: "), HasSubstr("--steps 0: must be at least 1"),
-                              HasSubstr("unknown flag --modal; did you mean --model?"), HasSubstr("unexpected operand 'stray'"),
-                              HasSubstr("run.toml:2: unknown key 'stepz'"), HasSubstr("4 problems")));
+  EXPECT_THAT(said.err,
+              AllOf(StartsWith("convoy-train run: error: "), HasSubstr("--steps 0: must be at least 1"),
+                    HasSubstr("unknown flag --modal; did you mean --model?"), HasSubstr("unexpected operand 'stray'"),
+                    HasSubstr("run.toml:2: unknown key 'stepz'"), HasSubstr("4 problems")));
 }
 
 TEST_F(Run, RequiresWhatIsRequired) {
@@ -119,7 +128,8 @@ TEST_F(Run, WithoutAKnownCommandIsAUsageError) {
 }
 
 TEST_F(Run, HelpGoesToStdoutWhateverElseIsWrong) {
-  for (const std::vector<const char*>& arguments : {std::vector<const char*>{"run", "--steps", "0", "--help"}, {"run", "-h"}, {"--help", "run"}}) {
+  for (const std::vector<const char*>& arguments :
+       {std::vector<const char*>{"run", "--steps", "0", "--help"}, {"run", "-h"}, {"--help", "run"}}) {
     const Said said = call(arguments);
     EXPECT_EQ(said.code, 0);
     EXPECT_THAT(said.out, StartsWith("convoy-train run: trains a model\n"));
@@ -128,7 +138,8 @@ TEST_F(Run, HelpGoesToStdoutWhateverElseIsWrong) {
 }
 
 TEST_F(Run, VersionNamesTheLibraries) {
-  EXPECT_THAT(call({"--version"}).out, AllOf(testing::ContainsRegex("^convoy-train [0-9.]+\n"), HasSubstr("oneDNN 2.6.3"), HasSubstr("toml++")));
+  EXPECT_THAT(call({"--version"}).out,
+              AllOf(testing::ContainsRegex("^convoy-train [0-9.]+\n"), HasSubstr("oneDNN 2.6.3"), HasSubstr("toml++")));
   EXPECT_EQ(call({"run", "--version"}).out, call({"--version"}).out);
 }
 
@@ -162,7 +173,10 @@ struct Failure {
 
 TEST_F(Run, TurnsExceptionsIntoTheDocumentedCodes) {
   const std::vector<Failure> failures = {
-      {[] { throw ConfigError(std::vector<std::string>{"one", "two"}); }, 2, "2 problems:\n  - one\n  - two\n"},
+      {[] {
+         throw ConfigError(std::vector<std::string>{"one", "two"});
+       },
+       2, "2 problems:\n  - one\n  - two\n"},
       {[] { throw DataError("a.bin is cut"); }, 3, "convoy-train run: error: a.bin is cut\n"},
       {[] { throw NumericsError("x"); }, 4, "error: x"},
       {[] { throw ClusterError("x"); }, 5, "error: x"},
@@ -203,7 +217,8 @@ TEST_F(Run, OnAFullDiskBehindStdoutEndsWithSeven) {
                     std::raise(SIGPIPE);
                     return 0;
                   }};
-  std::_Exit(run({.name = "convoy-train", .commands = {command}}, static_cast<int>(arguments.size()), arguments.data()));
+  std::_Exit(
+      run({.name = "convoy-train", .commands = {command}}, static_cast<int>(arguments.size()), arguments.data()));
 }
 
 TEST_F(Run, EndsLikeAFilterWhenItsReaderIsGone) {

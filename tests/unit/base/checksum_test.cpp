@@ -19,8 +19,8 @@ std::string counting(int first, int step, int count) {
 
 // RFC 3720, appendix B.4, and the check value of the CRC catalogue.
 const std::vector<Crc> kKnown = {
-    {"123456789", 0xE3069283},         {std::string(32, '\0'), 0x8A9136AA},   {std::string(32, '\xFF'), 0x62A8AB43},
-    {counting(0, 1, 32), 0x46DD794E}, {counting(31, -1, 32), 0x113FDB5C}, {"", 0}};
+    {"123456789", 0xE3069283},        {std::string(32, '\0'), 0x8A9136AA}, {std::string(32, '\xFF'), 0x62A8AB43},
+    {counting(0, 1, 32), 0x46DD794E}, {counting(31, -1, 32), 0x113FDB5C},  {"", 0}};
 
 TEST(Crc32c, MatchesTheVectorsOfRfc3720) {
   for (const Crc& known : kKnown) EXPECT_EQ(crc32c(bytes_of(known.bytes)), known.expected);

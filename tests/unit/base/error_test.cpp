@@ -26,7 +26,8 @@ TEST(Check, ThrowsOnlyIfTheConditionFailsAndNamesThePlace) {
     check(false, "two and two are four");
     FAIL() << "check(false) did not throw";
   } catch (const InternalError& error) {
-    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("two and two are four"), testing::HasSubstr("error_test.cpp:")));
+    EXPECT_THAT(error.what(),
+                testing::AllOf(testing::HasSubstr("two and two are four"), testing::HasSubstr("error_test.cpp:")));
   }
 }
 

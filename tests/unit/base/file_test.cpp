@@ -108,7 +108,8 @@ TEST(AtomicFiles, LeaveNothingWhenTheDiskRefuses) {
   rlimit small = old;
   small.rlim_cur = 1000;
   setrlimit(RLIMIT_FSIZE, &small);
-  const std::string message = message_of<EnvironmentError>([&] { write_file_atomically(dir / "out", std::string(5000, 'x')); });
+  const std::string message =
+      message_of<EnvironmentError>([&] { write_file_atomically(dir / "out", std::string(5000, 'x')); });
   setrlimit(RLIMIT_FSIZE, &old);
   EXPECT_THAT(message, HasSubstr((dir / "out").string()));
   EXPECT_THAT(dir.names(), IsEmpty());

@@ -21,10 +21,10 @@ TEST(JsonQuoted, LeavesUtf8AsItIs) {
 TEST(JsonQuoted, ReplacesBytesThatAreNoUtf8) {
   const std::string replacement = "\xEF\xBF\xBD";
   EXPECT_EQ(json_quoted("a\xFF"), "\"a" + replacement + "\"");
-  EXPECT_EQ(json_quoted("\xE2\x82"), "\"" + replacement + replacement + "\"");           // cut
-  EXPECT_EQ(json_quoted("\xC0\x80"), "\"" + replacement + replacement + "\"");           // overlong
+  EXPECT_EQ(json_quoted("\xE2\x82"), "\"" + replacement + replacement + "\"");                    // cut
+  EXPECT_EQ(json_quoted("\xC0\x80"), "\"" + replacement + replacement + "\"");                    // overlong
   EXPECT_EQ(json_quoted("\xED\xA0\x80"), "\"" + replacement + replacement + replacement + "\"");  // a surrogate
-  EXPECT_EQ(json_quoted("\xF4\x90\x80\x80").size(), 2 + 4 * replacement.size());         // beyond U+10FFFF
+  EXPECT_EQ(json_quoted("\xF4\x90\x80\x80").size(), 2 + 4 * replacement.size());                  // beyond U+10FFFF
 }
 
 TEST(JsonNumber, IsTheShortestThatReadsBack) {
@@ -35,7 +35,8 @@ TEST(JsonNumber, IsTheShortestThatReadsBack) {
   for (const double value : {1.0 / 3, 1e300, 5e-324, 123456789.123456789, std::numeric_limits<double>::max()}) {
     EXPECT_EQ(std::strtod(json_number(value).c_str(), nullptr), value);
   }
-  for (const float value : {1.0f / 3, 1e-40f, 16777217.0f}) EXPECT_EQ(std::strtof(json_number(value).c_str(), nullptr), value);
+  for (const float value : {1.0f / 3, 1e-40f, 16777217.0f})
+    EXPECT_EQ(std::strtof(json_number(value).c_str(), nullptr), value);
 }
 
 TEST(JsonNumber, OfWhatIsNotFiniteIsNull) {
@@ -46,7 +47,12 @@ TEST(JsonNumber, OfWhatIsNotFiniteIsNull) {
 TEST(JsonObjects, KeepTheOrderOfTheirKeys) {
   JsonObject object;
   EXPECT_EQ(object.text(), "{}");
-  object.add("z", 1).add("a", "text").add("t", true).add("x", 0.5).add("n", std::int64_t{1} << 60).add_raw("list", "[1,2]");
+  object.add("z", 1)
+      .add("a", "text")
+      .add("t", true)
+      .add("x", 0.5)
+      .add("n", std::int64_t{1} << 60)
+      .add_raw("list", "[1,2]");
   EXPECT_EQ(object.text(), R"({"z":1,"a":"text","t":true,"x":0.5,"n":1152921504606846976,"list":[1,2]})");
 }
 

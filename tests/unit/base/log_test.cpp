@@ -16,13 +16,15 @@ TEST_F(Log, GoesToStderrWithItsLevel) {
   testing::internal::CaptureStdout();
   log_info("rank 0 of 4");
   log_warning("{} stays as it is");
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              testing::AllOf(testing::HasSubstr("info rank 0 of 4\n"), testing::HasSubstr("warning {} stays as it is\n")));
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      testing::AllOf(testing::HasSubstr("info rank 0 of 4\n"), testing::HasSubstr("warning {} stays as it is\n")));
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
 }
 
 TEST_F(Log, BelowTheLevelIsSilent) {
-  for (const LogLevel level : {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError, LogLevel::kOff}) {
+  for (const LogLevel level :
+       {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError, LogLevel::kOff}) {
     set_log_level(level);
     EXPECT_EQ(log_level(), level);
   }

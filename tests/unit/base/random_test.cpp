@@ -17,10 +17,13 @@ struct KnownAnswer {
 
 // The three lines "philox4x32 10" of Random123's tests/kat_vectors, which come with the paper.
 TEST(Philox, MatchesTheKnownAnswersOfItsAuthors) {
-  const std::vector<KnownAnswer> known = {
-      {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
-      {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-      {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}, {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}};
+  const std::vector<KnownAnswer> known = {{{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+                                          {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+                                           {0xffffffff, 0xffffffff},
+                                           {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+                                          {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                                           {0xa4093822, 0x299f31d0},
+                                           {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}};
   for (const KnownAnswer& answer : known) EXPECT_EQ(philox4x32(answer.key, answer.counter), answer.expected);
 }
 
@@ -54,7 +57,8 @@ TEST(NormalAt, IsPinned) {
 
 TEST(NormalAt, HasTheMomentsOfTheStandardNormalDistribution) {
   constexpr int kCount = 400000;
-  constexpr double kFiveSigma = 5 / 632.0;  // 5 / sqrt(kCount), the standard error of the mean; of the square it is sqrt(2) more
+  constexpr double kFiveSigma =
+      5 / 632.0;  // 5 / sqrt(kCount), the standard error of the mean; of the square it is sqrt(2) more
   double sum = 0, squares = 0, fourth = 0;
   for (std::uint64_t block = 0; block < kCount / 4; ++block) {
     for (const double value : normal_block(99, block)) {

@@ -35,32 +35,47 @@ TEST(ReadLaunch, OfAProcessStartedAloneIsOneRank) {
 
 // The variables that Slurm sets in a step of `srun -N2 --ntasks-per-node=2`.
 TEST(ReadLaunch, ReadsAStepOfSrun) {
-  const Launch launch = read_launch(fixed({{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "5"}, {"SLURM_NTASKS", "8"},
-                                           {"SLURM_PROCID", "4"}, {"SLURM_LOCALID", "1"}, {"SLURM_NODEID", "1"},
-                                           {"SLURM_STEP_TASKS_PER_NODE", "3,2"}, {"SLURMD_NODENAME", "n02"}, {"SLURM_JOB_ID", "17"}}));
+  const Launch launch = read_launch(fixed({{"SLURM_STEP_ID", "0"},
+                                           {"SLURM_STEP_NUM_TASKS", "5"},
+                                           {"SLURM_NTASKS", "8"},
+                                           {"SLURM_PROCID", "4"},
+                                           {"SLURM_LOCALID", "1"},
+                                           {"SLURM_NODEID", "1"},
+                                           {"SLURM_STEP_TASKS_PER_NODE", "3,2"},
+                                           {"SLURMD_NODENAME", "n02"},
+                                           {"SLURM_JOB_ID", "17"}}));
   expect_launch(launch, "srun", {4, 5, 1, 2});
   EXPECT_EQ(launch.node, "n02");
   EXPECT_EQ(launch.job, "17");
 }
 
 TEST(ReadLaunch, OfABatchScriptsOwnProcessIsOneRank) {
-  expect_launch(read_launch(fixed({{"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "17"}})), "", {0, 1, 0, 1});
+  expect_launch(read_launch(fixed({{"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "17"}})), "",
+                {0, 1, 0, 1});
 }
 
 TEST(ReadLaunch, PrefersMpirunToTheSlurmStepOfItsDaemon) {
-  const Launch launch = read_launch(fixed({{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "0"},
-                                           {"SLURM_LOCALID", "0"}, {"OMPI_COMM_WORLD_SIZE", "8"}, {"OMPI_COMM_WORLD_RANK", "5"},
-                                           {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}}));
+  const Launch launch = read_launch(fixed({{"SLURM_STEP_ID", "0"},
+                                           {"SLURM_STEP_NUM_TASKS", "2"},
+                                           {"SLURM_PROCID", "0"},
+                                           {"SLURM_LOCALID", "0"},
+                                           {"OMPI_COMM_WORLD_SIZE", "8"},
+                                           {"OMPI_COMM_WORLD_RANK", "5"},
+                                           {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
+                                           {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}}));
   expect_launch(launch, "mpirun", {5, 8, 1, 4});
 }
 
 TEST(ReadLaunch, ReadsPmi) {
-  expect_launch(read_launch(fixed({{"PMI_SIZE", "4"}, {"PMI_RANK", "3"}, {"MPI_LOCALNRANKS", "2"}, {"MPI_LOCALRANKID", "1"}})), "pmi",
-                {3, 4, 1, 2});
+  expect_launch(
+      read_launch(fixed({{"PMI_SIZE", "4"}, {"PMI_RANK", "3"}, {"MPI_LOCALNRANKS", "2"}, {"MPI_LOCALRANKID", "1"}})),
+      "pmi", {3, 4, 1, 2});
 }
 
 TEST(ReadLaunch, NamesTheElementOfAJobArray) {
-  EXPECT_EQ(read_launch(fixed({{"SLURM_JOB_ID", "20"}, {"SLURM_ARRAY_JOB_ID", "17"}, {"SLURM_ARRAY_TASK_ID", "3"}})).job, "17_3");
+  EXPECT_EQ(
+      read_launch(fixed({{"SLURM_JOB_ID", "20"}, {"SLURM_ARRAY_JOB_ID", "17"}, {"SLURM_ARRAY_TASK_ID", "3"}})).job,
+      "17_3");
 }
 
 std::string refusal(std::map<std::string, std::string> variables) {
@@ -73,7 +88,8 @@ std::string refusal(std::map<std::string, std::string> variables) {
 }
 
 TEST(ReadLaunch, RefusesVariablesThatMakeNoSense) {
-  EXPECT_THAT(refusal({{"OMPI_COMM_WORLD_SIZE", "four"}, {"OMPI_COMM_WORLD_RANK", "0"}}), HasSubstr("OMPI_COMM_WORLD_SIZE=four"));
+  EXPECT_THAT(refusal({{"OMPI_COMM_WORLD_SIZE", "four"}, {"OMPI_COMM_WORLD_RANK", "0"}}),
+              HasSubstr("OMPI_COMM_WORLD_SIZE=four"));
   EXPECT_THAT(refusal({{"OMPI_COMM_WORLD_SIZE", "0"}, {"OMPI_COMM_WORLD_RANK", "0"}}), HasSubstr("at least 1"));
   EXPECT_THAT(refusal({{"PMI_SIZE", "4"}, {"PMI_RANK", "4"}}), HasSubstr("rank 4 of 4"));
 }
@@ -106,7 +122,8 @@ TEST(RequestedThreads, ComeFromOmpNumThreads) {
   EXPECT_EQ(requested_threads(fixed({})), std::nullopt);
   EXPECT_EQ(requested_threads(fixed({{"OMP_NUM_THREADS", "4"}})), 4);
   EXPECT_EQ(requested_threads(fixed({{"OMP_NUM_THREADS", "4,2"}})), 4);
-  for (const char* text : {"0", "-1", "x", "4x"}) EXPECT_THROW(requested_threads(fixed({{"OMP_NUM_THREADS", text}})), ConfigError) << text;
+  for (const char* text : {"0", "-1", "x", "4x"})
+    EXPECT_THROW(requested_threads(fixed({{"OMP_NUM_THREADS", text}})), ConfigError) << text;
 }
 
 TEST(DefaultThreads, ShareTheCores) {

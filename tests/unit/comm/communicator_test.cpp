@@ -34,22 +34,26 @@ class Checks : public testing::Test {
 
 TEST_F(Checks, LetLegalCallsPass) {
   EXPECT_NO_THROW(pair_->all_reduce(stream_, floats(values_.data(), 8), Reduction::kSum));
-  EXPECT_NO_THROW(pair_->all_gather(stream_, floats(values_.data(), 3), floats(values_.data(), 8), std::vector<std::int64_t>{5, 3}));
-  EXPECT_NO_THROW(pair_->reduce_scatter(stream_, floats(values_.data(), 8), floats(nullptr, 0), std::vector<std::int64_t>{8, 0}, Reduction::kSum));
+  EXPECT_NO_THROW(pair_->all_gather(stream_, floats(values_.data(), 3), floats(values_.data(), 8),
+                                    std::vector<std::int64_t>{5, 3}));
+  EXPECT_NO_THROW(pair_->reduce_scatter(stream_, floats(values_.data(), 8), floats(nullptr, 0),
+                                        std::vector<std::int64_t>{8, 0}, Reduction::kSum));
   EXPECT_NO_THROW(pair_->send(stream_, floats(values_.data(), 8), 0));
 }
 
 TEST_F(Checks, RefuseWhatCannotBeReduced) {
   const MutableView bf16{values_.data(), DType::kBF16, {8}, 0};
   EXPECT_THAT(refusal([&] { pair_->all_reduce(stream_, bf16, Reduction::kSum); }), HasSubstr("not bf16"));
-  EXPECT_THAT(refusal([&] { pair_->all_reduce(stream_, floats(nullptr, 8), Reduction::kSum); }), HasSubstr("needs a buffer"));
+  EXPECT_THAT(refusal([&] { pair_->all_reduce(stream_, floats(nullptr, 8), Reduction::kSum); }),
+              HasSubstr("needs a buffer"));
   const MutableView strided{values_.data(), DType::kF32, {2, 3}, 4};
   EXPECT_THAT(refusal([&] { pair_->all_reduce(stream_, strided, Reduction::kSum); }), HasSubstr("dense"));
 }
 
 TEST_F(Checks, RefuseCountsThatDoNotFit) {
   const auto gather = [this](std::int64_t mine, std::vector<std::int64_t> counts) {
-    return refusal([&] { pair_->all_gather(stream_, floats(values_.data(), mine), floats(values_.data(), 8), counts); });
+    return refusal(
+        [&] { pair_->all_gather(stream_, floats(values_.data(), mine), floats(values_.data(), 8), counts); });
   };
   EXPECT_THAT(gather(3, {5, 3}), "");
   EXPECT_THAT(gather(3, {8}), HasSubstr("1 counts for 2 ranks"));

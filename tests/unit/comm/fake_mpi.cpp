@@ -13,9 +13,10 @@ class Fake final : public comm::Communicator {
 
  private:
   void do_all_reduce(device::Stream&, const tensor::MutableView&, comm::Reduction) override {}
-  void do_reduce_scatter(device::Stream&, const tensor::View&, const tensor::MutableView&, std::span<const std::int64_t>,
-                         comm::Reduction) override {}
-  void do_all_gather(device::Stream&, const tensor::View&, const tensor::MutableView&, std::span<const std::int64_t>) override {}
+  void do_reduce_scatter(device::Stream&, const tensor::View&, const tensor::MutableView&,
+                         std::span<const std::int64_t>, comm::Reduction) override {}
+  void do_all_gather(device::Stream&, const tensor::View&, const tensor::MutableView&,
+                     std::span<const std::int64_t>) override {}
   void do_broadcast(device::Stream&, const tensor::MutableView&, int) override {}
   void do_send(device::Stream&, const tensor::View&, int) override {}
   void do_receive(device::Stream&, const tensor::MutableView&, int) override {}

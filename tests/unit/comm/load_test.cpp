@@ -22,8 +22,9 @@ std::string refusal(int ranks, const std::string& library) {
 TEST(MakeWorld, OfOneRankNeedsNoLibrary) { EXPECT_EQ(make_world(1, "/no/such/library.so")->size(), 1); }
 
 TEST(MakeWorld, WithoutTheLibrarySaysWhatIsMissingAndWhatToDo) {
-  EXPECT_THAT(refusal<EnvironmentError>(4, "libconvoy_none.so"),
-              AllOf(HasSubstr("this job has 4 ranks"), HasSubstr("libconvoy_none.so"), HasSubstr("install the MPI backend")));
+  EXPECT_THAT(
+      refusal<EnvironmentError>(4, "libconvoy_none.so"),
+      AllOf(HasSubstr("this job has 4 ranks"), HasSubstr("libconvoy_none.so"), HasSubstr("install the MPI backend")));
 }
 
 TEST(MakeWorld, RefusesALibraryThatIsAnother) {
@@ -37,7 +38,8 @@ TEST(MakeWorld, LoadsTheBackend) {
 }
 
 TEST(MakeWorld, RefusesAWorldOfAnotherSizeThanTheLaunchers) {
-  EXPECT_THAT(refusal<ClusterError>(3, CONVOY_FAKE_MPI), AllOf(HasSubstr("started 3 ranks"), HasSubstr("MPI connects 2")));
+  EXPECT_THAT(refusal<ClusterError>(3, CONVOY_FAKE_MPI),
+              AllOf(HasSubstr("started 3 ranks"), HasSubstr("MPI connects 2")));
 }
 
 }  // namespace
