@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
   convoy::app::Program program;
   program.name = "convoy-train";
   program.purpose = "pretrain GPT-2 and Llama language models";
-  program.examples = {"convoy-train run --model llama-15m --data data/docs.train --out runs/first --steps 1000",
+  program.examples = {"convoy-train run --model llama-15m --data data/docs.train --out runs/second --steps 1000",
                       "convoy-train show-model --model gpt2-124m"};
   program.config_table = "train";
   program.commands = {run_command(run), show_model_command(show_model), sample_command(sample)};

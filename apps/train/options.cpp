@@ -40,8 +40,9 @@ void add_model(std::vector<Option>& all, config::ModelOptions& o) {
 void add_data(std::vector<Option>& all, config::DataOptions& o) {
   add(all, "Data",
       {
-          app::texts("data", "PREFIX", o.data, "training tokens, PREFIX.bin and PREFIX.idx"),
-          app::texts("valid-data", "[NAME=]PREFIX", o.valid_data, "tokens to evaluate on; may be repeated"),
+          app::texts("data", "PREFIX", o.data,
+                     "training tokens, PREFIX.bin and PREFIX.idx; this version trains on one set"),
+          app::texts("valid-data", "[NAME=]PREFIX", o.valid_data, "tokens to evaluate on"),
           app::choice("data-order", o.order, {"shuffled", "sequential"},
                       "order of the samples; shuffled anew every epoch"),
           app::count("seed", o.seed, kFromZero, "of the initial weights and of the order"),

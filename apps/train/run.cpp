@@ -17,9 +17,9 @@ app::Command run_command(config::RunOptions& options) {
       "status.json, tensorboard/ and checkpoints/step_NNNNNNNNN (Hugging Face folders with fp32 weights).\n\n"
       "The same seed and number of threads give the same metrics, to the byte.";
   command.examples = {
-      "convoy-train run --model llama-15m --data data/docs.train --valid-data data/docs.valid --out runs/first "
+      "convoy-train run --model llama-15m --data data/docs.train --valid-data data/docs.valid --out runs/second "
       "--global-batch-size 16 --steps 1000 --lr 1e-3 --warmup-steps 100",
-      "convoy-train run --config runs/first/config.toml --out runs/second --seed 2",
+      "convoy-train run --config runs/first/config.toml --out runs/third --seed 2",
   };
   command.options = run_options(options);
   command.survives_closed_output = true;  // a pager that is closed must not end a training run

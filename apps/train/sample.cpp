@@ -116,9 +116,9 @@ app::Command sample_command(SampleArguments& arguments) {
       "Prints the prompt and what follows, as it comes. The same seed prints the same text; temperature 0 always takes "
       "the likeliest token.";
   command.examples = {
-      "convoy-train sample --checkpoint runs/first --tokenizer data/docs.model --prompt \"The function returns\" "
+      "convoy-train sample --checkpoint runs/first --tokenizer tokenizer.model --prompt \"The function returns\" "
       "--max-tokens 80",
-      "convoy-train sample --checkpoint runs/first/checkpoints/step_000001000 --tokenizer data/docs.model --prompt "
+      "convoy-train sample --checkpoint runs/first/checkpoints/step_000001000 --tokenizer tokenizer.model --prompt "
       "Once --temperature 0",
   };
   command.options = {

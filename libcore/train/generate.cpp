@@ -40,6 +40,13 @@ void load_weights(device::Stream& stream, const Path& folder, const model::Confi
   }
 }
 
+// Text is written without dropout, whatever rates the model was trained with.
+model::Config config_of(const Path& folder) {
+  model::Config config = model::read_config(folder);
+  config.dropout = 0.0;
+  return config;
+}
+
 }  // namespace
 
 std::int32_t choose_token(std::span<const float> logits, double temperature, std::int64_t top_k, double uniform) {
@@ -76,7 +83,7 @@ double sampling_uniform(std::uint64_t seed, std::int64_t index) {
 }
 
 Generator::Generator(const Path& folder, DType compute, int threads)
-    : config_(model::read_config(folder)),
+    : config_(config_of(folder)),
       stream_(ops::cpu_backend(), threads),
       parameters_(model::parameter_table(config_), compute, false),
       model_(stream_, config_, parameters_, 1, std::min(config_.positions, kLongestWindow), false),

@@ -35,6 +35,7 @@ void warn_if_different(const model::Config& chosen, const Path& folder, const st
   if (!std::filesystem::exists(folder / "config.json")) return;
   model::Config stored = model::read_config(folder);
   apply_tie(tie, stored);
+  stored.dropout = chosen.dropout;
   if (model::to_json(stored, "float32") == model::to_json(chosen, "float32")) return;
   log_warning(
       fmt::format("--model differs from {}: the weights were made for that model, training continues as --model says",
@@ -45,6 +46,7 @@ model::Config resolve_model(const config::ModelOptions& options) {
   const std::string source = options.model.empty() ? options.init_from : options.model;
   model::Config config = model::resolve(source);
   apply_tie(options.tie_embeddings, config);
+  if (options.dropout) config.dropout = *options.dropout;
   if (!options.model.empty() && !options.init_from.empty())
     warn_if_different(config, options.init_from, options.tie_embeddings);
   return config;

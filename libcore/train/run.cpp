@@ -45,9 +45,9 @@ std::string data_line(const PreparedRun& run) {
 
 std::string batch_line(const PreparedRun& run) {
   const config::Resolved& resolved = run.resolved;
-  return fmt::format("batch   {} sequences = {} micro-batches of {}; {} steps, {} tokens", resolved.global_batch,
-                     resolved.micro_batches, resolved.micro_batch, resolved.steps,
-                     count_text(resolved.steps * resolved.global_batch * resolved.sequence_length));
+  return fmt::format("batch   {} sequences = {} micro-batch{} of {}; {} steps, {} tokens", resolved.global_batch,
+                     resolved.micro_batches, resolved.micro_batches == 1 ? "" : "es", resolved.micro_batch,
+                     resolved.steps, count_text(resolved.steps * resolved.global_batch * resolved.sequence_length));
 }
 
 std::string rate_line(const PreparedRun& run) {
@@ -112,6 +112,17 @@ std::string resolved_record(const PreparedRun& run) {
       .text();
 }
 
+// The same JSON without its indentation: no string holds a line break as such.
+std::string on_one_line(std::string_view json) {
+  std::string line;
+  bool in_indent = false;
+  for (const char c : json) {
+    in_indent = c == '\n' || (in_indent && c == ' ');
+    if (!in_indent) line.push_back(c);
+  }
+  return line;
+}
+
 std::string quoted_list(const std::vector<std::string>& items) {
   std::vector<std::string> quoted;
   for (const std::string& item : items) quoted.push_back(json_quoted(item));
@@ -150,7 +161,7 @@ std::string run_record(const PreparedRun& run, const Identity& identity, const I
       .add_raw("job_ids", identity.job_id.empty() ? "[]" : quoted_list({identity.job_id}))
       .add_raw("layout", R"({"world":1,"tensor_parallel":1,"pipeline_parallel":1,"data_parallel":1})")
       .add("model_name", run.model_name)
-      .add_raw("model", model::to_json(run.model, "float32"))
+      .add_raw("model", on_one_line(model::to_json(run.model, "float32")))
       .add("parameters", model::parameter_count(model::parameter_table(run.model)))
       .add_raw("resolved", resolved_record(run))
       .add_raw("data", dataset_record("train", run.data))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model and data small enough to train in milliseconds: 2 layers, width 16, vocabulary 37, and a stream of
-// pseudo-random tokens as a Megatron pair written by hand.
+// pseudo-random tokens.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "libcore/base/random.h"
 #include "libcore/train/prepare.h"
 #include "libcore/train/run.h"
+#include "tests/support/megatron_pair.h"
 #include "tests/support/tmp_dir.h"
 
 namespace convoy::train {
@@ -26,30 +27,7 @@ inline std::string tiny_llama() {
 
 using support::TmpDir;
 
-template <class T>
-void append_bytes(std::ofstream& out, T value) {
-  out.write(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-// i32 tokens, one sequence a document; `lengths` add up to the number of tokens.
-inline void write_pair(const Path& prefix, const std::vector<std::int32_t>& tokens,
-                       const std::vector<std::int32_t>& lengths) {
-  std::ofstream bin(prefix.string() + ".bin", std::ios::binary);
-  for (const std::int32_t token : tokens) append_bytes(bin, token);
-  std::ofstream idx(prefix.string() + ".idx", std::ios::binary);
-  idx.write("MMIDIDX\0\0", 9);
-  append_bytes(idx, std::uint64_t{1});
-  append_bytes(idx, std::uint8_t{4});
-  append_bytes(idx, static_cast<std::uint64_t>(lengths.size()));
-  append_bytes(idx, static_cast<std::uint64_t>(lengths.size() + 1));
-  for (const std::int32_t length : lengths) append_bytes(idx, length);
-  std::int64_t pointer = 0;
-  for (const std::int32_t length : lengths) {
-    append_bytes(idx, pointer);
-    pointer += 4 * length;
-  }
-  for (std::size_t d = 0; d <= lengths.size(); ++d) append_bytes(idx, static_cast<std::int64_t>(d));
-}
+using support::write_pair;
 
 inline std::vector<std::int32_t> random_tokens(std::int64_t count) {
   std::vector<std::int32_t> tokens;

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of convoy-train and convoy-ckpt share: calling the programs of this build.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/run_program.h"
+
+namespace convoy::apps {
+
+inline std::string program(const std::string& name) { return std::string(CONVOY_BIN_DIR) + "/" + name; }
+
+inline support::ProgramResult call(const std::string& name, std::vector<std::string> arguments,
+                                   std::vector<std::string> environment = {}) {
+  arguments.insert(arguments.begin(), program(name));
+  return support::run_program({.arguments = std::move(arguments), .environment = std::move(environment)});
+}
+
+inline std::string golden(const std::string& name) { return std::string(CONVOY_GOLDEN_DIR) + "/" + name; }
+
+}  // namespace convoy::apps
