@@ -25,7 +25,8 @@ json parse_unique(const std::string& text, const std::string& where) {
     json value = json::parse(text, [&](int, json::parse_event_t event, json& parsed) {
       if (event == json::parse_event_t::object_start) open.emplace_back();
       if (event == json::parse_event_t::object_end) open.pop_back();
-      if (event == json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second) twice = parsed.get<std::string>();
+      if (event == json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
+        twice = parsed.get<std::string>();
       return true;
     });
     if (!twice.empty()) throw DataError(fmt::format("{}: {} occurs twice, names must be unique", where, twice));
@@ -37,20 +38,24 @@ json parse_unique(const std::string& text, const std::string& where) {
 
 // A file of the folder itself: an index that names "../x" or "/x" must not make us read elsewhere.
 bool is_plain_name(const std::string& name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
+         name.find('\0') == std::string::npos;
 }
 
 WeightMap read_index(const Path& path) {
   const std::string where = path.string();
   const json index = parse_unique(read_file(path, "index of safetensors files"), where);
-  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object() || index["weight_map"].empty()) {
+  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object() ||
+      index["weight_map"].empty()) {
     throw DataError(fmt::format("{}: has no weight_map, an object that says which file holds each tensor", where));
   }
   WeightMap map;
   for (const auto& [name, file] : index["weight_map"].items()) {
-    if (!file.is_string()) throw DataError(fmt::format("{}: weight_map.{}: expected a file name, found {}", where, name, file.type_name()));
+    if (!file.is_string())
+      throw DataError(fmt::format("{}: weight_map.{}: expected a file name, found {}", where, name, file.type_name()));
     if (!is_plain_name(file.get<std::string>())) {
-      throw DataError(fmt::format("{}: weight_map.{} names {}, expected a file of this folder, without a path", where, name, file.dump()));
+      throw DataError(fmt::format("{}: weight_map.{} names {}, expected a file of this folder, without a path", where,
+                                  name, file.dump()));
     }
     map[name] = file.get<std::string>();
   }
@@ -77,12 +82,14 @@ void check_index(const HfFiles& content, const WeightMap& map, const std::string
       throw DataError(fmt::format("{}: says that {} holds tensor {}, which it does not", where, file, name));
     }
     const std::string found = content.files[stored->second.file].path().filename().string();
-    if (found != file) throw DataError(fmt::format("{}: says that tensor {} is in {}, it is in {}", where, name, file, found));
+    if (found != file)
+      throw DataError(fmt::format("{}: says that tensor {} is in {}, it is in {}", where, name, file, found));
   }
   for (const auto& [name, stored] : content.tensors) {
     if (!map.contains(name)) {
-      throw DataError(fmt::format("{}: leaves out tensor {}, which {} holds; make the index anew, or remove it from the file", where, name,
-                                  content.files[stored.file].path().filename().string()));
+      throw DataError(
+          fmt::format("{}: leaves out tensor {}, which {} holds; make the index anew, or remove it from the file",
+                      where, name, content.files[stored.file].path().filename().string()));
     }
   }
 }
@@ -90,14 +97,17 @@ void check_index(const HfFiles& content, const WeightMap& map, const std::string
 [[noreturn]] void refuse_folder(const Path& folder) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored)) {
-    throw ConfigError(fmt::format("{}: is no folder; expected a Hugging Face model folder with {}", folder.string(), kSingle));
+    throw ConfigError(
+        fmt::format("{}: is no folder; expected a Hugging Face model folder with {}", folder.string(), kSingle));
   }
   for (const auto& item : std::filesystem::directory_iterator(folder, ignored)) {
     const Path extension = item.path().extension();
     if (extension == ".bin" || extension == ".pt" || extension == ".pth" || extension == ".ckpt") {
-      throw DataError(fmt::format("{}: the weights are a pickle, {}, which can run code when it is read and is not supported; convert them "
-                                  "with transformers: AutoModelForCausalLM.from_pretrained(...).save_pretrained(..., "
-                                  "safe_serialization=True), which writes {}", folder.string(), item.path().filename().string(), kSingle));
+      throw DataError(fmt::format(
+          "{}: the weights are a pickle, {}, which can run code when it is read and is not supported; convert them "
+          "with transformers: AutoModelForCausalLM.from_pretrained(...).save_pretrained(..., "
+          "safe_serialization=True), which writes {}",
+          folder.string(), item.path().filename().string(), kSingle));
     }
   }
   throw DataError(fmt::format("{}: holds neither {} nor {}", folder.string(), kSingle, kIndex));
@@ -120,7 +130,8 @@ HfFiles open_hf_files(const Path& folder) {
   content.files.reserve(names.size());  // entries are referred to by address
   for (const std::string& name : names) {
     if (!std::filesystem::exists(folder / name, ignored)) {
-      throw DataError(fmt::format("{}: names {}, which is not in the folder; the model is incomplete: copy it again", index.string(), name));
+      throw DataError(fmt::format("{}: names {}, which is not in the folder; the model is incomplete: copy it again",
+                                  index.string(), name));
     }
     add_file(content, folder / name);
   }

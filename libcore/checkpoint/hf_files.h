@@ -20,7 +20,8 @@ struct HfFiles {
   std::map<std::string, StoredTensor> tensors;  // by the name in the file
 };
 
-// Opens model.safetensors, or every file that model.safetensors.index.json names, and holds index and files against each other.
+// Opens model.safetensors, or every file that model.safetensors.index.json names, and holds index and files against
+// each other.
 HfFiles open_hf_files(const Path& folder);
 
 }  // namespace convoy::checkpoint

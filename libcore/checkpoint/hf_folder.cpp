@@ -68,7 +68,8 @@ class Problems {
   }
   void raise(const Path& folder) const {
     if (count_ == 0) return;
-    std::string text = fmt::format("{}: the tensors are not those of the model that config.json describes:", folder.string());
+    std::string text =
+        fmt::format("{}: the tensors are not those of the model that config.json describes:", folder.string());
     for (const std::string& problem : problems_) text += "\n  - " + problem;
     if (count_ > problems_.size()) text += fmt::format("\n  - and {} more", count_ - problems_.size());
     throw DataError(text);
@@ -86,24 +87,29 @@ struct HfFolder::Content {
   HfFiles files;
   std::map<std::string, Place> places;  // by our names
 
-  const std::byte* bytes(const StoredTensor& stored) const { return files.files[stored.file].data() + stored.entry->begin; }
+  const std::byte* bytes(const StoredTensor& stored) const {
+    return files.files[stored.file].data() + stored.entry->begin;
+  }
   std::string file_of(const StoredTensor& stored) const { return files.files[stored.file].path().filename().string(); }
   // Notes where the parts of `tensor` lie, or what is wrong with it.
   void place(const HfTensor& tensor, const std::string& name, const std::vector<NamedShape>& ours, Problems& problems);
   void check_tied_head(const std::string& embedding) const;
 };
 
-void HfFolder::Content::place(const HfTensor& tensor, const std::string& name, const std::vector<NamedShape>& ours, Problems& problems) {
+void HfFolder::Content::place(const HfTensor& tensor, const std::string& name, const std::vector<NamedShape>& ours,
+                              Problems& problems) {
   const auto it = files.tensors.find(name);
-  if (it == files.tensors.end()) return problems.add(fmt::format("{} is missing (expected {})", name, tensor.shape.text()));
+  if (it == files.tensors.end())
+    return problems.add(fmt::format("{} is missing (expected {})", name, tensor.shape.text()));
   const SafetensorsEntry& entry = *it->second.entry;
   if (!equal_shape(entry.shape, tensor.shape)) {
-    return problems.add(fmt::format("{} in {} is [{}], expected {}", name, file_of(it->second), fmt::join(entry.shape, ", "),
-                                    tensor.shape.text()));
+    return problems.add(fmt::format("{} in {} is [{}], expected {}", name, file_of(it->second),
+                                    fmt::join(entry.shape, ", "), tensor.shape.text()));
   }
   const std::optional<DType> dtype = weight_type(entry.dtype);
   if (!dtype) {
-    return problems.add(fmt::format("{} in {} is of dtype {}, expected F32, BF16 or F16", name, file_of(it->second), entry.dtype));
+    return problems.add(
+        fmt::format("{} in {} is of dtype {}, expected F32, BF16 or F16", name, file_of(it->second), entry.dtype));
   }
   std::int64_t first = 0;
   for (const std::size_t part : tensor.parts) {
@@ -117,9 +123,12 @@ void HfFolder::Content::check_tied_head(const std::string& embedding) const {
   if (head == files.tensors.end()) return;
   const StoredTensor& other = files.tensors.at(embedding);
   const SafetensorsEntry &a = *head->second.entry, &b = *other.entry;
-  if (a.dtype == b.dtype && a.shape == b.shape && std::memcmp(bytes(head->second), bytes(other), a.end - a.begin) == 0) return;
-  throw DataError(fmt::format("{}: config.json says tie_word_embeddings, but {} in {} differs from {}; set tie_word_embeddings to false if "
-                              "the head is its own, or remove the tensor", folder.string(), kHead, file_of(head->second), embedding));
+  if (a.dtype == b.dtype && a.shape == b.shape && std::memcmp(bytes(head->second), bytes(other), a.end - a.begin) == 0)
+    return;
+  throw DataError(fmt::format(
+      "{}: config.json says tie_word_embeddings, but {} in {} differs from {}; set tie_word_embeddings to false if "
+      "the head is its own, or remove the tensor",
+      folder.string(), kHead, file_of(head->second), embedding));
 }
 
 namespace {
@@ -130,7 +139,8 @@ std::string stored_name(const std::string& name, bool prefixed) {
 }
 
 bool has_prefix(const HfFiles& files) {
-  return std::any_of(files.tensors.begin(), files.tensors.end(), [](const auto& item) { return item.first.starts_with(kPrefix); });
+  return std::any_of(files.tensors.begin(), files.tensors.end(),
+                     [](const auto& item) { return item.first.starts_with(kPrefix); });
 }
 
 }  // namespace
@@ -152,7 +162,8 @@ HfFolder::HfFolder(const Path& folder, const std::vector<ExpectedTensor>& expect
   }
   for (const auto& [name, where] : stored) {
     if (wanted.contains(name) || is_ignorable_buffer(name) || (tied_head && name == kHead)) continue;
-    problems.add(fmt::format("{} in {} has no place in the model; dropping it would change the model", name, content_->file_of(where)));
+    problems.add(fmt::format("{} in {} has no place in the model; dropping it would change the model", name,
+                             content_->file_of(where)));
   }
   problems.raise(folder);
   if (tied_head) content_->check_tied_head(stored_name(expected.front().name, prefixed));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Hugging Face model folder: model.safetensors, or the shards that model.safetensors.index.json names (other files are
-// ignored). Tensors are looked up by our unfused names; GPT-2's fused c_attn is split and joined here, in one place.
+// A Hugging Face model folder: model.safetensors, or the shards that model.safetensors.index.json names (other files
+// are ignored). Tensors are looked up by our unfused names; GPT-2's fused c_attn is split and joined here, in one
+// place.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,9 @@ struct ExpectedTensor {
 
 class HfFolder {
  public:
-  // Opens every file and checks structure and names: DataError lists the tensors that lack, have another shape, are of an
-  // unsupported dtype, or are not the model's. `tied_head`: lm_head.weight may be there too if its bytes are those of the
-  // embedding, which is the first of `expected`.
+  // Opens every file and checks structure and names: DataError lists the tensors that lack, have another shape, are of
+  // an unsupported dtype, or are not the model's. `tied_head`: lm_head.weight may be there too if its bytes are those
+  // of the embedding, which is the first of `expected`.
   HfFolder(const Path& folder, const std::vector<ExpectedTensor>& expected, bool tied_head);
   ~HfFolder();
 
@@ -35,8 +36,9 @@ class HfFolder {
   std::unique_ptr<Content> content_;
 };
 
-// Writes config.json, generation_config.json and model.safetensors (fp32, or bf16 rounded to nearest even) into `folder`,
-// which must exist (use AtomicDirectory to commit it). `tensors` are fp32 under our unfused names, in table order.
+// Writes config.json, generation_config.json and model.safetensors (fp32, or bf16 rounded to nearest even) into
+// `folder`, which must exist (use AtomicDirectory to commit it). `tensors` are fp32 under our unfused names, in table
+// order.
 struct HfWriteOptions {
   tensor::DType dtype = tensor::DType::kF32;
   std::string config_json;

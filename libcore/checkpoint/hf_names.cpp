@@ -24,7 +24,8 @@ std::optional<FusedName> fused_name(std::string_view ours) {
   for (std::size_t part = 0; part < kFusedParts.size(); ++part) {
     const std::size_t at = ours.rfind(kFusedParts[part]);
     if (at == std::string_view::npos) continue;
-    return FusedName{fmt::format("{}.attn.c_attn.{}", ours.substr(0, at), ours.substr(at + kFusedParts[part].size())), part};
+    return FusedName{fmt::format("{}.attn.c_attn.{}", ours.substr(0, at), ours.substr(at + kFusedParts[part].size())),
+                     part};
   }
   return std::nullopt;
 }

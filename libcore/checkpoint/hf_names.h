@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hugging Face's tensors against ours: GPT-2's c_attn holds our q_attn, k_attn and v_attn side by side; all other names are the
-// same. Pure.
+// Hugging Face's tensors against ours: GPT-2's c_attn holds our q_attn, k_attn and v_attn side by side; all other names
+// are the same. Pure.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ struct NamedShape {
   tensor::Shape shape;
 };
 
-// The tensors of a Hugging Face file that hold these tensors of ours, in the order of their first parts. InternalError if a
-// fused tensor lacks a part.
+// The tensors of a Hugging Face file that hold these tensors of ours, in the order of their first parts. InternalError
+// if a fused tensor lacks a part.
 std::vector<HfTensor> hf_tensors(const std::vector<NamedShape>& ours);
 
 // Buffers that older files hold and that carry no weights: GPT-2's causal mask, Llama's rotary frequencies.

@@ -63,7 +63,8 @@ void write_hf_tensors(const Path& file, const std::vector<NamedTensor>& tensors,
   for (const HfTensor& tensor : hf_tensors(ours)) {
     std::vector<View> parts;
     for (const std::size_t part : tensor.parts) parts.push_back(tensors[part].view);
-    sources.push_back({tensor.name, dtype, tensor.shape, [parts, dtype](const ByteSink& sink) { write_joined(parts, dtype, sink); }});
+    sources.push_back(
+        {tensor.name, dtype, tensor.shape, [parts, dtype](const ByteSink& sink) { write_joined(parts, dtype, sink); }});
   }
   write_safetensors(file, std::move(sources));
 }

@@ -27,14 +27,17 @@ struct FormatType {
   std::optional<DType> ours;
 };
 constexpr std::array kTypes = {
-    FormatType{"F64", 64, DType::kF64},  FormatType{"F32", 32, DType::kF32},  FormatType{"F16", 16, DType::kF16},
-    FormatType{"BF16", 16, DType::kBF16}, FormatType{"I64", 64, DType::kI64}, FormatType{"I32", 32, DType::kI32},
-    FormatType{"U16", 16, DType::kU16},  FormatType{"U8", 8, DType::kU8},     FormatType{"I16", 16, {}},
-    FormatType{"I8", 8, {}},             FormatType{"U32", 32, {}},           FormatType{"U64", 64, {}},
-    FormatType{"BOOL", 8, {}},           FormatType{"C64", 64, {}},           FormatType{"F8_E4M3", 8, {}},
-    FormatType{"F8_E5M2", 8, {}},        FormatType{"F8_E8M0", 8, {}},        FormatType{"F8_E4M3FNUZ", 8, {}},
-    FormatType{"F8_E5M2FNUZ", 8, {}},    FormatType{"F6_E2M3", 6, {}},        FormatType{"F6_E3M2", 6, {}},
-    FormatType{"F4", 4, {}},
+    FormatType{"F64", 64, DType::kF64}, FormatType{"F32", 32, DType::kF32},
+    FormatType{"F16", 16, DType::kF16}, FormatType{"BF16", 16, DType::kBF16},
+    FormatType{"I64", 64, DType::kI64}, FormatType{"I32", 32, DType::kI32},
+    FormatType{"U16", 16, DType::kU16}, FormatType{"U8", 8, DType::kU8},
+    FormatType{"I16", 16, {}},          FormatType{"I8", 8, {}},
+    FormatType{"U32", 32, {}},          FormatType{"U64", 64, {}},
+    FormatType{"BOOL", 8, {}},          FormatType{"C64", 64, {}},
+    FormatType{"F8_E4M3", 8, {}},       FormatType{"F8_E5M2", 8, {}},
+    FormatType{"F8_E8M0", 8, {}},       FormatType{"F8_E4M3FNUZ", 8, {}},
+    FormatType{"F8_E5M2FNUZ", 8, {}},   FormatType{"F6_E2M3", 6, {}},
+    FormatType{"F6_E3M2", 6, {}},       FormatType{"F4", 4, {}},
 };
 
 const FormatType* find_type(std::string_view name) {
@@ -59,32 +62,36 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) { return fmt::fo
 // Bytes of the entry's elements, or a DataError if shape or type make no sense.
 std::uint64_t expected_bytes(const SafetensorsEntry& entry, std::string_view where) {
   const FormatType* type = find_type(entry.dtype);
-  if (type == nullptr) throw DataError(fmt::format("{}: tensor {}: unknown dtype {}", where, entry.name, json_quoted(entry.dtype)));
+  if (type == nullptr)
+    throw DataError(fmt::format("{}: tensor {}: unknown dtype {}", where, entry.name, json_quoted(entry.dtype)));
   std::uint64_t bits = type->bits;
   bool overflow = false;
   for (const std::uint64_t extent : entry.shape) overflow |= __builtin_mul_overflow(bits, extent, &bits);
   if (overflow) {
-    throw DataError(fmt::format("{}: tensor {}: shape {} of {} overflows 64 bits; the header is damaged", where, entry.name,
-                                shape_text(entry.shape), entry.dtype));
+    throw DataError(fmt::format("{}: tensor {}: shape {} of {} overflows 64 bits; the header is damaged", where,
+                                entry.name, shape_text(entry.shape), entry.dtype));
   }
-  if (bits % 8 != 0) throw DataError(fmt::format("{}: tensor {}: {} of {} is not a whole number of bytes", where, entry.name,
-                                                 shape_text(entry.shape), entry.dtype));
+  if (bits % 8 != 0)
+    throw DataError(fmt::format("{}: tensor {}: {} of {} is not a whole number of bytes", where, entry.name,
+                                shape_text(entry.shape), entry.dtype));
   return bits / 8;
 }
 
 void check_entry(const SafetensorsEntry& entry, std::uint64_t data_size, std::string_view where) {
   const std::uint64_t expected = expected_bytes(entry, where);
   if (entry.end < entry.begin) {
-    throw DataError(fmt::format("{}: tensor {}: data_offsets [{}, {}] end before they begin", where, entry.name, entry.begin, entry.end));
+    throw DataError(fmt::format("{}: tensor {}: data_offsets [{}, {}] end before they begin", where, entry.name,
+                                entry.begin, entry.end));
   }
   if (entry.end - entry.begin != expected) {
-    throw DataError(fmt::format("{}: tensor {}: {} of {} takes {} bytes, but data_offsets [{}, {}] hold {}; the header is damaged",
-                                where, entry.name, shape_text(entry.shape), entry.dtype, expected, entry.begin, entry.end,
-                                entry.end - entry.begin));
+    throw DataError(fmt::format(
+        "{}: tensor {}: {} of {} takes {} bytes, but data_offsets [{}, {}] hold {}; the header is damaged", where,
+        entry.name, shape_text(entry.shape), entry.dtype, expected, entry.begin, entry.end, entry.end - entry.begin));
   }
   if (entry.end > data_size) {
-    throw DataError(fmt::format("{}: truncated: tensor {} ends at byte {} of the data, the file holds {}; copy the file again", where,
-                                entry.name, entry.end, data_size));
+    throw DataError(
+        fmt::format("{}: truncated: tensor {} ends at byte {} of the data, the file holds {}; copy the file again",
+                    where, entry.name, entry.end, data_size));
   }
 }
 
@@ -94,18 +101,19 @@ void check_tiling(const std::vector<SafetensorsEntry>& entries, std::uint64_t da
   std::string_view previous = "the start of the data";
   for (const SafetensorsEntry& entry : entries) {
     if (entry.begin > position) {
-      throw DataError(fmt::format("{}: hole: {} bytes at byte {} of the data, between {} and {}, belong to no tensor", where,
-                                  entry.begin - position, position, previous, entry.name));
+      throw DataError(fmt::format("{}: hole: {} bytes at byte {} of the data, between {} and {}, belong to no tensor",
+                                  where, entry.begin - position, position, previous, entry.name));
     }
     if (entry.begin < position) {
-      throw DataError(fmt::format("{}: overlap: {} begins at byte {} of the data, inside {}, which ends at {}", where, entry.name,
-                                  entry.begin, previous, position));
+      throw DataError(fmt::format("{}: overlap: {} begins at byte {} of the data, inside {}, which ends at {}", where,
+                                  entry.name, entry.begin, previous, position));
     }
     position = entry.end;
     previous = entry.name;
   }
   if (position != data_size) {
-    throw DataError(fmt::format("{}: {} bytes after the last tensor, {}, belong to none", where, data_size - position, previous));
+    throw DataError(
+        fmt::format("{}: {} bytes after the last tensor, {}, belong to none", where, data_size - position, previous));
   }
 }
 
@@ -117,11 +125,16 @@ std::optional<tensor::Shape> our_shape(const std::vector<std::uint64_t>& shape) 
     extents[i] = static_cast<std::int64_t>(shape[i]);
   }
   switch (shape.size()) {
-    case 0: return tensor::Shape{};
-    case 1: return tensor::Shape{extents[0]};
-    case 2: return tensor::Shape{extents[0], extents[1]};
-    case 3: return tensor::Shape{extents[0], extents[1], extents[2]};
-    default: return tensor::Shape{extents[0], extents[1], extents[2], extents[3]};
+    case 0:
+      return tensor::Shape{};
+    case 1:
+      return tensor::Shape{extents[0]};
+    case 2:
+      return tensor::Shape{extents[0], extents[1]};
+    case 3:
+      return tensor::Shape{extents[0], extents[1], extents[2]};
+    default:
+      return tensor::Shape{extents[0], extents[1], extents[2], extents[3]};
   }
 }
 
@@ -129,7 +142,8 @@ std::string header_of(const std::vector<TensorSource>& tensors) {
   std::string header = R"({"__metadata__":{"format":"pt"})";
   std::uint64_t position = 0;
   for (const TensorSource& tensor : tensors) {
-    const std::uint64_t end = position + static_cast<std::uint64_t>(tensor.shape.count()) * tensor::size_of(tensor.dtype);
+    const std::uint64_t end =
+        position + static_cast<std::uint64_t>(tensor.shape.count()) * tensor::size_of(tensor.dtype);
     std::vector<std::int64_t> extents;
     for (int i = 0; i < tensor.shape.rank(); ++i) extents.push_back(tensor.shape[i]);
     header += fmt::format(R"(,{}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", json_quoted(tensor.name),
@@ -145,19 +159,24 @@ std::string header_of(const std::vector<TensorSource>& tensors) {
 
 std::vector<SafetensorsEntry> parse_safetensors(std::span<const std::byte> bytes, std::string_view where) {
   if (bytes.size() < kSizeField) {
-    throw DataError(fmt::format("{}: {} bytes, too short for a safetensors file, which begins with the 8-byte size of its header",
-                                where, bytes.size()));
+    throw DataError(
+        fmt::format("{}: {} bytes, too short for a safetensors file, which begins with the 8-byte size of its header",
+                    where, bytes.size()));
   }
   const std::uint64_t size = header_size(bytes), available = bytes.size() - kSizeField;
   if (size > kMaxHeader) {
-    throw DataError(fmt::format("{}: the header size is {} bytes, more than the format's limit of {}; this is no safetensors file, or a "
-                                "damaged one", where, size, kMaxHeader));
+    throw DataError(fmt::format(
+        "{}: the header size is {} bytes, more than the format's limit of {}; this is no safetensors file, or a "
+        "damaged one",
+        where, size, kMaxHeader));
   }
   if (size > available) {
-    throw DataError(fmt::format("{}: truncated: the header is {} bytes long, the file holds {} after its size", where, size, available));
+    throw DataError(fmt::format("{}: truncated: the header is {} bytes long, the file holds {} after its size", where,
+                                size, available));
   }
   const std::string_view header(reinterpret_cast<const char*>(bytes.data()) + kSizeField, size);
-  if (header.empty() || header.front() != '{') throw DataError(fmt::format("{}: the header is not JSON: it does not begin with {{", where));
+  if (header.empty() || header.front() != '{')
+    throw DataError(fmt::format("{}: the header is not JSON: it does not begin with {{", where));
   std::vector<SafetensorsEntry> entries = parse_safetensors_header(header, where);
   for (const SafetensorsEntry& entry : entries) check_entry(entry, available - size, where);
   std::stable_sort(entries.begin(), entries.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
@@ -202,9 +221,10 @@ void write_safetensors(const Path& path, const std::vector<NamedTensor>& tensors
   for (const NamedTensor& named : tensors) {
     check(named.view.dense(), "a tensor to be stored is dense");
     const std::size_t bytes = static_cast<std::size_t>(named.view.count()) * tensor::size_of(named.view.dtype);
-    sources.push_back({named.name, named.view.dtype, named.view.shape, [view = named.view, bytes](const ByteSink& sink) {
-                         sink({static_cast<const std::byte*>(view.data), bytes});
-                       }});
+    sources.push_back(
+        {named.name, named.view.dtype, named.view.shape, [view = named.view, bytes](const ByteSink& sink) {
+           sink({static_cast<const std::byte*>(view.data), bytes});
+         }});
   }
   write_safetensors(path, std::move(sources));
 }

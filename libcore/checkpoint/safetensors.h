@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The safetensors format: u64 header size, JSON header, data. The reader is strict: entries tile the data exactly, sizes and
-// shapes agree, keys are unique. It maps the file and copies nothing.
+// The safetensors format: u64 header size, JSON header, data. The reader is strict: entries tile the data exactly,
+// sizes and shapes agree, keys are unique. It maps the file and copies nothing.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct NamedTensor {
 // One entry of a header, as it is written: also of a type or rank that our tensors do not have.
 struct SafetensorsEntry {
   std::string name;
-  std::string dtype;                // "F32", "BOOL", ...
+  std::string dtype;  // "F32", "BOOL", ...
   std::vector<std::uint64_t> shape;
   std::uint64_t begin = 0, end = 0;  // bytes from the start of the data
 };
@@ -58,8 +58,9 @@ struct TensorSource {
   std::function<void(const ByteSink&)> produce;
 };
 
-// Writes the tensors under `path`, committed by rename, with {"format": "pt"} as metadata; in the order of the reference
-// writer: wider elements first, then by name; the header is padded with blanks so that the data starts at a multiple of 8.
+// Writes the tensors under `path`, committed by rename, with {"format": "pt"} as metadata; in the order of the
+// reference writer: wider elements first, then by name; the header is padded with blanks so that the data starts at a
+// multiple of 8.
 void write_safetensors(const Path& path, std::vector<TensorSource> tensors);
 void write_safetensors(const Path& path, const std::vector<NamedTensor>& tensors);
 

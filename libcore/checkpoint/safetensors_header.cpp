@@ -16,7 +16,8 @@ using nlohmann::json;
 
 constexpr const char* kMetadata = "__metadata__";
 
-// Receives the parser's events. The header is an object of entries; an entry is an object of dtype, shape and data_offsets.
+// Receives the parser's events. The header is an object of entries; an entry is an object of dtype, shape and
+// data_offsets.
 class HeaderEvents final : public nlohmann::json_sax<json> {
  public:
   explicit HeaderEvents(std::string_view where) : where_(where) {}
@@ -67,9 +68,15 @@ class HeaderEvents final : public nlohmann::json_sax<json> {
 
   bool key(std::string& name) override {
     if (depth_ == 1) return begin_entry(name);
-    if (in_metadata_) return metadata_names_.insert(name).second || refuse(fmt::format("metadata key {} occurs twice", json(name).dump()));
-    field_ = name == "dtype" ? Field::kDtype : name == "shape" ? Field::kShape : name == "data_offsets" ? Field::kOffsets : Field::kNone;
-    if (field_ == Field::kNone) refuse(fmt::format("unknown field {}, expected dtype, shape and data_offsets", json(name).dump()));
+    if (in_metadata_)
+      return metadata_names_.insert(name).second ||
+             refuse(fmt::format("metadata key {} occurs twice", json(name).dump()));
+    field_ = name == "dtype"          ? Field::kDtype
+             : name == "shape"        ? Field::kShape
+             : name == "data_offsets" ? Field::kOffsets
+                                      : Field::kNone;
+    if (field_ == Field::kNone)
+      refuse(fmt::format("unknown field {}, expected dtype, shape and data_offsets", json(name).dump()));
     const unsigned bit = 1u << static_cast<unsigned>(field_);
     if ((seen_ & bit) != 0) refuse(fmt::format("field {} occurs twice", name));
     seen_ |= bit;
@@ -89,7 +96,8 @@ class HeaderEvents final : public nlohmann::json_sax<json> {
   }
 
   bool parse_error(std::size_t /*position*/, const std::string& /*token*/, const json::exception& error) override {
-    throw DataError(fmt::format("{}: the header is not JSON: {}; the file is damaged or no safetensors file", where_, error.what()));
+    throw DataError(fmt::format("{}: the header is not JSON: {}; the file is damaged or no safetensors file", where_,
+                                error.what()));
   }
 
  private:
@@ -102,12 +110,15 @@ class HeaderEvents final : public nlohmann::json_sax<json> {
     throw DataError(fmt::format("{}: {}{}; the file is damaged or was written wrongly", where_, tensor, what));
   }
 
-  bool unexpected(std::string_view what) const { refuse(fmt::format("found {} where the format has something else", what)); }
+  bool unexpected(std::string_view what) const {
+    refuse(fmt::format("found {} where the format has something else", what));
+  }
 
   bool begin_entry(const std::string& name) {
     named_ = true;
     in_entry_ = false;
-    if (!names_.insert(name).second) refuse(fmt::format("tensor name {} occurs twice, names must be unique", json(name).dump()));
+    if (!names_.insert(name).second)
+      refuse(fmt::format("tensor name {} occurs twice, names must be unique", json(name).dump()));
     in_metadata_ = name == kMetadata;
     if (in_metadata_) return true;
     in_entry_ = true;

@@ -10,7 +10,8 @@
 
 namespace convoy::checkpoint {
 
-// DataError, naming `where`, for text that is no such header: no JSON, a name twice, an entry that lacks a field or has another.
+// DataError, naming `where`, for text that is no such header: no JSON, a name twice, an entry that lacks a field or has
+// another.
 std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view json, std::string_view where);
 
 }  // namespace convoy::checkpoint

@@ -34,7 +34,8 @@ QkvColumns qkv_columns(const Config& config, const MutableView& qkv) {
   return {tensor::columns_of(qkv, 0, k), tensor::columns_of(qkv, k, v), tensor::columns_of(qkv, v, qkv_width(config))};
 }
 
-void plan(Workspace& workspace, AttentionActivations& activations, const Config& config, std::int64_t rows, tensor::DType dtype) {
+void plan(Workspace& workspace, AttentionActivations& activations, const Config& config, std::int64_t rows,
+          tensor::DType dtype) {
   workspace.plan(activations.qkv, {rows, qkv_width(config)}, dtype);
   workspace.plan(activations.heads, {rows, config.heads * config.head_size}, dtype);
   workspace.plan(activations.log_sum_exp, {rows * config.heads}, tensor::DType::kF32);
@@ -51,8 +52,8 @@ void forward(device::Stream& stream, const Config& config, const MicroBatch& mic
                                   .log_sum_exp = log_sum_exp(config, micro, saved)});
 }
 
-void backward(device::Stream& stream, const Config& config, const MicroBatch& micro, const AttentionActivations& saved, View dheads,
-              MutableView dqkv) {
+void backward(device::Stream& stream, const Config& config, const MicroBatch& micro, const AttentionActivations& saved,
+              View dheads, MutableView dqkv) {
   const QkvColumns x = qkv_columns(config, micro.of(saved.qkv)), dx = qkv_columns(config, dqkv);
   ops::attention_backward(stream, {.shape = attention_shape(config, micro),
                                    .q = x.q,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attention of a block between its two products: what it keeps, forward and backward. Queries, keys and values lie side
-// by side in one buffer, as the product that makes them writes them.
+// The attention of a block between its two products: what it keeps, forward and backward. Queries, keys and values lie
+// side by side in one buffer, as the product that makes them writes them.
 #pragma once
 
+#include "libcore/device/stream.h"
 #include "libcore/model/config.h"
 #include "libcore/model/micro_batch.h"
 #include "libcore/model/workspace.h"
-#include "libcore/device/stream.h"
 
 namespace convoy::model {
 
@@ -23,7 +23,8 @@ struct QkvColumns {
 QkvColumns qkv_columns(const Config& config, const tensor::MutableView& qkv);
 std::int64_t qkv_width(const Config& config);
 
-void plan(Workspace& workspace, AttentionActivations& activations, const Config& config, std::int64_t rows, tensor::DType dtype);
+void plan(Workspace& workspace, AttentionActivations& activations, const Config& config, std::int64_t rows,
+          tensor::DType dtype);
 
 // heads = attention(qkv)
 void forward(device::Stream& stream, const Config& config, const MicroBatch& micro, AttentionActivations& saved);

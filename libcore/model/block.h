@@ -24,11 +24,13 @@ struct Buffers {
   tensor::MutableView dffn;    // [B T, F] gradient of the feed-forward part's inner activations
 };
 
-inline void plan(Workspace& workspace, Buffers& buffers, const Config& config, std::int64_t rows, tensor::DType dtype, bool training) {
+inline void plan(Workspace& workspace, Buffers& buffers, const Config& config, std::int64_t rows, tensor::DType dtype,
+                 bool training) {
   workspace.plan(buffers.branch, {rows, config.width}, dtype);
   if (!training) return;
   workspace.plan(buffers.dx, {rows, config.width}, dtype);
-  workspace.plan_overlapping(buffers.dy, {rows, config.width}, buffers.dheads, {rows, config.heads * config.head_size}, dtype);
+  workspace.plan_overlapping(buffers.dy, {rows, config.width}, buffers.dheads, {rows, config.heads * config.head_size},
+                             dtype);
   workspace.plan_overlapping(buffers.dqkv, {rows, qkv_width(config)}, buffers.dffn, {rows, config.ffn_width}, dtype);
 }
 

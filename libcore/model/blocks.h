@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stack of blocks of either architecture, and the activations that it keeps. Written over a range of layers, so that a
-// pipeline stage can run its own.
+// The stack of blocks of either architecture, and the activations that it keeps. Written over a range of layers, so
+// that a pipeline stage can run its own.
 #pragma once
 
 #include <variant>
@@ -23,14 +23,16 @@ using Gpt2Stack = Stack<Gpt2Block, Gpt2Activations>;
 using LlamaStack = Stack<LlamaBlock, LlamaActivations>;
 using Blocks = std::variant<Gpt2Stack, LlamaStack>;
 
-Blocks make_blocks(device::Stream& stream, const Config& config, Parameters& parameters, const RotaryTable& rotary, bool training);
+Blocks make_blocks(device::Stream& stream, const Config& config, Parameters& parameters, const RotaryTable& rotary,
+                   bool training);
 void plan(Workspace& workspace, Blocks& blocks, const Config& config, std::int64_t rows, tensor::DType dtype);
 void pack(device::Stream& stream, Blocks& blocks);
 std::size_t packed_bytes(const Blocks& blocks);
 
 // The first norm's sum, which the embedding writes. `training` false: one set of activations serves all blocks.
 tensor::MutableView input(Blocks& blocks);
-Residual forward(device::Stream& stream, const Config& config, Blocks& blocks, const MicroBatch& micro, Buffers& buffers, bool training);
+Residual forward(device::Stream& stream, const Config& config, Blocks& blocks, const MicroBatch& micro,
+                 Buffers& buffers, bool training);
 // buffers.dx: in, the gradient of the stream behind the last block; out, of the stream before the first.
 void backward(device::Stream& stream, const Config& config, Blocks& blocks, const MicroBatch& micro, Buffers& buffers);
 

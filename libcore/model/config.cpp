@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "libcore/base/error.h"
 #include "libcore/model/config_reader.h"
@@ -24,17 +23,68 @@ constexpr IntegerRange kWidth{1, kMaxWidth};
 
 // What transformers writes and what has no bearing on the forward or backward pass.
 constexpr std::array kHarmlessKeys = {
-    "_attn_implementation", "_attn_implementation_autoset", "_commit_hash", "_from_model_config", "_name_or_path",
-    "attn_implementation", "bad_words_ids", "begin_suppress_tokens", "chunk_size_feed_forward", "cross_attention_hidden_size",
-    "decoder_start_token_id", "diversity_penalty", "do_sample", "early_stopping", "encoder_no_repeat_ngram_size",
-    "exponential_decay_length_penalty", "finetuning_task", "forced_bos_token_id", "forced_eos_token_id",
-    "gradient_checkpointing", "id2label", "is_decoder", "label2id", "length_penalty", "max_length", "min_length", "name_or_path",
-    "no_repeat_ngram_size", "num_beam_groups", "num_beams", "num_labels", "num_return_sequences", "output_attentions",
-    "output_hidden_states", "output_scores", "pad_token_id", "prefix", "pretraining_tp", "problem_type",
-    "remove_invalid_values", "reorder_and_upcast_attn", "repetition_penalty", "return_dict", "return_dict_in_generate",
-    "sep_token_id", "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type",
-    "summary_use_proj", "suppress_tokens", "task_specific_params", "temperature", "tf_legacy_loss", "tokenizer_class",
-    "top_k", "top_p", "torchscript", "transformers_version", "typical_p", "use_bfloat16", "use_cache",
+    "_attn_implementation",
+    "_attn_implementation_autoset",
+    "_commit_hash",
+    "_from_model_config",
+    "_name_or_path",
+    "attn_implementation",
+    "bad_words_ids",
+    "begin_suppress_tokens",
+    "chunk_size_feed_forward",
+    "cross_attention_hidden_size",
+    "decoder_start_token_id",
+    "diversity_penalty",
+    "do_sample",
+    "early_stopping",
+    "encoder_no_repeat_ngram_size",
+    "exponential_decay_length_penalty",
+    "finetuning_task",
+    "forced_bos_token_id",
+    "forced_eos_token_id",
+    "gradient_checkpointing",
+    "id2label",
+    "is_decoder",
+    "label2id",
+    "length_penalty",
+    "max_length",
+    "min_length",
+    "name_or_path",
+    "no_repeat_ngram_size",
+    "num_beam_groups",
+    "num_beams",
+    "num_labels",
+    "num_return_sequences",
+    "output_attentions",
+    "output_hidden_states",
+    "output_scores",
+    "pad_token_id",
+    "prefix",
+    "pretraining_tp",
+    "problem_type",
+    "remove_invalid_values",
+    "reorder_and_upcast_attn",
+    "repetition_penalty",
+    "return_dict",
+    "return_dict_in_generate",
+    "sep_token_id",
+    "summary_activation",
+    "summary_first_dropout",
+    "summary_proj_to_labels",
+    "summary_type",
+    "summary_use_proj",
+    "suppress_tokens",
+    "task_specific_params",
+    "temperature",
+    "tf_legacy_loss",
+    "tokenizer_class",
+    "top_k",
+    "top_p",
+    "torchscript",
+    "transformers_version",
+    "typical_p",
+    "use_bfloat16",
+    "use_cache",
 };
 
 // Keys that are accepted with one value only, because another would be another model.
@@ -43,22 +93,31 @@ struct FixedKey {
   const char* value;  // JSON
 };
 constexpr std::array kFixedKeys = {
-    FixedKey{"add_cross_attention", "false"}, FixedKey{"auto_map", "null"}, FixedKey{"is_encoder_decoder", "false"},
-    FixedKey{"partial_rotary_factor", "1.0"}, FixedKey{"pruned_heads", "{}"}, FixedKey{"quantization_config", "null"},
-    FixedKey{"scale_attn_by_inverse_layer_idx", "false"}, FixedKey{"scale_attn_weights", "true"},
-    FixedKey{"sliding_window", "null"}, FixedKey{"tie_encoder_decoder", "false"}, FixedKey{"use_sliding_window", "false"},
+    FixedKey{"add_cross_attention", "false"},
+    FixedKey{"auto_map", "null"},
+    FixedKey{"is_encoder_decoder", "false"},
+    FixedKey{"partial_rotary_factor", "1.0"},
+    FixedKey{"pruned_heads", "{}"},
+    FixedKey{"quantization_config", "null"},
+    FixedKey{"scale_attn_by_inverse_layer_idx", "false"},
+    FixedKey{"scale_attn_weights", "true"},
+    FixedKey{"sliding_window", "null"},
+    FixedKey{"tie_encoder_decoder", "false"},
+    FixedKey{"use_sliding_window", "false"},
 };
 
 void check_fixed_keys(ConfigReader& reader) {
   for (const FixedKey& fixed : kFixedKeys) {
     const Json* value = reader.find(fixed.key);
     if (value != nullptr && *value != Json::parse(fixed.value)) {
-      reader.problem(fixed.key, fmt::format("is not supported: expected {}, found {}", fixed.value, value->dump().substr(0, 60)));
+      reader.problem(fixed.key,
+                     fmt::format("is not supported: expected {}, found {}", fixed.value, value->dump().substr(0, 60)));
     }
   }
   const Json* types = reader.find("layer_types");
   if (types == nullptr) return;
-  const bool full = types->is_array() && std::all_of(types->begin(), types->end(), [](const Json& t) { return t == "full_attention"; });
+  const bool full = types->is_array() &&
+                    std::all_of(types->begin(), types->end(), [](const Json& t) { return t == "full_attention"; });
   if (!full) reader.problem("layer_types", "is not supported unless every layer is \"full_attention\"");
 }
 
@@ -71,12 +130,14 @@ void check_activation(ConfigReader& reader, const std::string& key, const std::a
 void check_dtype(ConfigReader& reader) {
   const std::string older = reader.text("torch_dtype", ""), newer = reader.text("dtype", "");
   if (!older.empty() && !newer.empty() && older != newer) {
-    reader.problem("dtype", fmt::format("is \"{}\", but torch_dtype, the older key for it, is \"{}\"; keep one", newer, older));
+    reader.problem("dtype",
+                   fmt::format("is \"{}\", but torch_dtype, the older key for it, is \"{}\"; keep one", newer, older));
   }
 }
 
 // A token id, or a list of them of which the first counts (Llama 3's eos_token_id).
-std::optional<std::int32_t> token_id(ConfigReader& reader, const std::string& key, std::int64_t fallback, std::int64_t vocabulary) {
+std::optional<std::int32_t> token_id(ConfigReader& reader, const std::string& key, std::int64_t fallback,
+                                     std::int64_t vocabulary) {
   const Json* value = reader.find(key);
   if (value == nullptr) {
     if (reader.has(key) || fallback >= vocabulary) return std::nullopt;
@@ -88,7 +149,8 @@ std::optional<std::int32_t> token_id(ConfigReader& reader, const std::string& ke
     if (number == -1) return std::nullopt;  // an older way to say none
     if (number >= 0 && number < vocabulary) return static_cast<std::int32_t>(number);
   }
-  reader.problem(key, fmt::format("expected a token id below vocab_size {}, found {}", vocabulary, value->dump().substr(0, 60)));
+  reader.problem(
+      key, fmt::format("expected a token id below vocab_size {}, found {}", vocabulary, value->dump().substr(0, 60)));
   return std::nullopt;
 }
 
@@ -136,7 +198,8 @@ RopeScaling read_scaling(ConfigReader& reader) {
   scaling.factor = reader.real("factor", scaling.factor, 1.0, 1e6);
   scaling.low_frequency_factor = reader.real("low_freq_factor", scaling.low_frequency_factor, 1e-6, 1e6);
   scaling.high_frequency_factor = reader.real("high_freq_factor", scaling.high_frequency_factor, 1e-6, 1e6);
-  scaling.original_positions = reader.integer("original_max_position_embeddings", scaling.original_positions, {1, kMaxPositions});
+  scaling.original_positions =
+      reader.integer("original_max_position_embeddings", scaling.original_positions, {1, kMaxPositions});
   if (scaling.high_frequency_factor <= scaling.low_frequency_factor) {
     reader.problem("high_freq_factor", fmt::format("expected more than low_freq_factor {}, found {}",
                                                    scaling.low_frequency_factor, scaling.high_frequency_factor));
@@ -145,11 +208,13 @@ RopeScaling read_scaling(ConfigReader& reader) {
 }
 
 // The object under `key`: rope_parameters, which holds the base too, or rope_scaling.
-Rope read_rope_object(const Json& object, const std::string& key, const std::string& where, std::vector<std::string>& problems) {
+Rope read_rope_object(const Json& object, const std::string& key, const std::string& where,
+                      std::vector<std::string>& problems) {
   ConfigReader reader(object, where, key + ".", problems);
   Rope rope;
   const std::string type = reader.text(reader.has("rope_type") ? "rope_type" : "type", "default");
-  if (reader.has("type") && reader.text("type", type) != type) reader.problem("type", "disagrees with rope_type; keep one");
+  if (reader.has("type") && reader.text("type", type) != type)
+    reader.problem("type", "disagrees with rope_type; keep one");
   if (key == "rope_parameters") {
     rope.theta = reader.real("rope_theta", 10000.0, 1.0, 1e12);
     if (reader.real("partial_rotary_factor", 1.0, 0.0, 1.0) != 1.0) {
@@ -159,7 +224,8 @@ Rope read_rope_object(const Json& object, const std::string& key, const std::str
   if (type == "llama3") {
     rope.scaling = read_scaling(reader);
   } else if (type != "default") {
-    reader.problem("rope_type", fmt::format("is not supported: expected \"default\" or \"llama3\", found \"{}\"", type));
+    reader.problem("rope_type",
+                   fmt::format("is not supported: expected \"default\" or \"llama3\", found \"{}\"", type));
     return rope;
   }
   reader.refuse_unknown_keys();
@@ -181,7 +247,8 @@ Rope read_rope(ConfigReader& reader, const std::string& where, std::vector<std::
   if (parameters == nullptr || !parameters->is_object()) return older;
   const Rope newer = read_rope_object(*parameters, "rope_parameters", where, problems);
   if (reader.find("rope_theta") != nullptr && older.theta != newer.theta) {
-    reader.problem("rope_theta", fmt::format("is {}, but rope_parameters.rope_theta is {}; keep one", older.theta, newer.theta));
+    reader.problem("rope_theta",
+                   fmt::format("is {}, but rope_parameters.rope_theta is {}; keep one", older.theta, newer.theta));
   }
   if (reader.has("rope_scaling") && !same(older.scaling, newer.scaling)) {
     reader.problem("rope_scaling", "disagrees with rope_parameters, the newer key for it; keep one");
@@ -212,16 +279,19 @@ Config read_llama(ConfigReader& reader, const std::string& where, std::vector<st
   config.rope_scaling = rope.scaling;
   check_activation(reader, "hidden_act", {"silu", "swish"});
   if (config.width % config.heads != 0) {
-    reader.problem("hidden_size", fmt::format("{} is not a multiple of num_attention_heads {}", config.width, config.heads));
+    reader.problem("hidden_size",
+                   fmt::format("{} is not a multiple of num_attention_heads {}", config.width, config.heads));
   }
   if (config.heads % config.key_value_heads != 0) {
-    reader.problem("num_attention_heads", fmt::format("{} is not a multiple of num_key_value_heads {}", config.heads, config.key_value_heads));
+    reader.problem("num_attention_heads",
+                   fmt::format("{} is not a multiple of num_key_value_heads {}", config.heads, config.key_value_heads));
   }
   if (config.head_size % 2 != 0) {
     reader.problem("head_dim", fmt::format("rotary embedding needs an even head size, found {}", config.head_size));
   }
   if (config.heads * config.head_size > kMaxWidth) {
-    reader.problem("head_dim", fmt::format("{} heads of {} are wider than {}", config.heads, config.head_size, kMaxWidth));
+    reader.problem("head_dim",
+                   fmt::format("{} heads of {} are wider than {}", config.heads, config.head_size, kMaxWidth));
   }
   return config;
 }
@@ -244,7 +314,9 @@ std::optional<Architecture> read_architecture(ConfigReader& reader) {
     }
   }
   if (type.empty() && name.empty()) {
-    reader.problem("architectures", fmt::format("neither architectures nor model_type says what the model is; convoy trains {}", kSupported));
+    reader.problem(
+        "architectures",
+        fmt::format("neither architectures nor model_type says what the model is; convoy trains {}", kSupported));
     return std::nullopt;
   }
   if (!type.empty() && type != "gpt2" && type != "llama") {
@@ -271,7 +343,8 @@ Config parse_config(std::string_view json, std::string_view where) {
     for (const char* key : kHarmlessKeys) reader.know(key);
     check_fixed_keys(reader);
     check_dtype(reader);
-    config = *architecture == Architecture::kGpt2 ? read_gpt2(reader) : read_llama(reader, std::string(where), problems);
+    config =
+        *architecture == Architecture::kGpt2 ? read_gpt2(reader) : read_llama(reader, std::string(where), problems);
     reader.refuse_unknown_keys();
   }
   if (!problems.empty()) throw ConfigError(problems);
@@ -284,8 +357,9 @@ Config read_config(const Path& path) {
   if (std::filesystem::is_directory(path, ignored)) {
     file = path / "config.json";
     if (!std::filesystem::exists(file, ignored)) {
-      throw ConfigError(fmt::format("{}: the folder holds no config.json, so the model is not known; name a Hugging Face model folder",
-                                    path.string()));
+      throw ConfigError(fmt::format(
+          "{}: the folder holds no config.json, so the model is not known; name a Hugging Face model folder",
+          path.string()));
     }
   }
   return parse_config(read_file(file, "model configuration"), file.string());
@@ -296,7 +370,8 @@ Config resolve(std::string_view model) {
   if (std::find(names.begin(), names.end(), model) != names.end()) return preset(model);
   std::error_code ignored;
   if (std::filesystem::exists(Path(model), ignored)) return read_config(Path(model));
-  throw ConfigError(fmt::format("model \"{}\" is neither a file or folder nor a preset; the presets are {}", model, fmt::join(names, ", ")));
+  throw ConfigError(fmt::format("model \"{}\" is neither a file or folder nor a preset; the presets are {}", model,
+                                fmt::join(names, ", ")));
 }
 
 }  // namespace convoy::model

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model is: Hugging Face's config.json (GPT2LMHeadModel, LlamaForCausalLM) or a named preset. A key that would change
-// the mathematics and that we do not do (another activation, sliding windows, another scaling) is refused, never ignored.
+// What a model is: Hugging Face's config.json (GPT2LMHeadModel, LlamaForCausalLM) or a named preset. A key that would
+// change the mathematics and that we do not do (another activation, sliding windows, another scaling) is refused, never
+// ignored.
 #pragma once
 
 #include <cstdint>
@@ -25,32 +26,33 @@ struct RopeScaling {
 
 struct Config {
   Architecture architecture = Architecture::kLlama;
-  std::int64_t vocabulary = 0;         // V
-  std::int64_t layers = 0;             // L
-  std::int64_t width = 0;              // C
-  std::int64_t heads = 0;              // H
-  std::int64_t key_value_heads = 0;    // K; GPT-2: H
-  std::int64_t head_size = 0;          // D
-  std::int64_t ffn_width = 0;          // F
-  std::int64_t positions = 0;          // the longest sequence
+  std::int64_t vocabulary = 0;       // V
+  std::int64_t layers = 0;           // L
+  std::int64_t width = 0;            // C
+  std::int64_t heads = 0;            // H
+  std::int64_t key_value_heads = 0;  // K; GPT-2: H
+  std::int64_t head_size = 0;        // D
+  std::int64_t ffn_width = 0;        // F
+  std::int64_t positions = 0;        // the longest sequence
   double norm_epsilon = 1e-5;
-  double rope_theta = 10000.0;         // Llama
+  double rope_theta = 10000.0;  // Llama
   std::optional<RopeScaling> rope_scaling = std::nullopt;
   bool tied_embeddings = false;
-  bool attention_bias = false;         // Llama: q, k, v, o; GPT-2 always has biases
+  bool attention_bias = false;  // Llama: q, k, v, o; GPT-2 always has biases
   bool mlp_bias = false;
   double initializer_range = 0.02;
-  double dropout = 0.0;                // the largest of the model's rates
+  double dropout = 0.0;  // the largest of the model's rates
   std::optional<std::int32_t> bos_id = std::nullopt, eos_id = std::nullopt;
 };
 
-// `where` names the file in errors: ConfigError for an unknown or contradictory key, DataError for text that is no JSON.
+// `where` names the file in errors: ConfigError for an unknown or contradictory key, DataError for text that is no
+// JSON.
 Config parse_config(std::string_view json, std::string_view where);
 Config read_config(const Path& path);  // config.json, or a folder that holds one
 
 std::vector<std::string> preset_names();
-Config preset(std::string_view name);           // ConfigError lists the names
-Config resolve(std::string_view model);         // a preset's name, else a path
+Config preset(std::string_view name);    // ConfigError lists the names
+Config resolve(std::string_view model);  // a preset's name, else a path
 
 // The config.json that transformers reads back to the same model. `dtype` is "float32" or "bfloat16".
 std::string to_json(const Config& config, std::string_view dtype);

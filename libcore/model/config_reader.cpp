@@ -3,10 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "libcore/base/error.h"
@@ -63,11 +62,13 @@ Json parse_strict_json(std::string_view text, std::string_view where) {
   DuplicateKeys duplicates;
   Json value;
   try {
-    value = Json::parse(text, [&](int depth, Json::parse_event_t event, Json& parsed) { return duplicates(depth, event, parsed); });
+    value = Json::parse(
+        text, [&](int depth, Json::parse_event_t event, Json& parsed) { return duplicates(depth, event, parsed); });
   } catch (const Json::exception& error) {
     throw DataError(fmt::format("{}: is not valid JSON: {}", where, error.what()));
   }
-  if (duplicates.found()) throw DataError(fmt::format("{}: key \"{}\" occurs twice; keep one", where, *duplicates.found()));
+  if (duplicates.found())
+    throw DataError(fmt::format("{}: key \"{}\" occurs twice; keep one", where, *duplicates.found()));
   return value;
 }
 
@@ -88,7 +89,8 @@ const Json* ConfigReader::find(const std::string& key) {
 std::int64_t ConfigReader::integer(const std::string& key, std::int64_t fallback, IntegerRange range) {
   const Json* value = find(key);
   if (value == nullptr) return fallback;
-  const bool fits = value->is_number_integer() && !(value->is_number_unsigned() && value->get<std::uint64_t>() > INT64_MAX);
+  const bool fits =
+      value->is_number_integer() && !(value->is_number_unsigned() && value->get<std::uint64_t>() > INT64_MAX);
   if (fits) {
     const auto number = value->get<std::int64_t>();
     if (number >= range.low && number <= range.high) return number;
@@ -158,10 +160,11 @@ void ConfigReader::refuse_unknown_keys() {
         nearest = known;
       }
     }
-    problem(key, fmt::format("unknown key with value {}; it might change the model's mathematics, so it is not ignored{}",
-                             shown(item.value()),
-                             nearest.empty() ? std::string(": remove it if it does not")
-                                             : fmt::format(" (did you mean {}?)", nearest)));
+    problem(key,
+            fmt::format("unknown key with value {}; it might change the model's mathematics, so it is not ignored{}",
+                        shown(item.value()),
+                        nearest.empty() ? std::string(": remove it if it does not")
+                                        : fmt::format(" (did you mean {}?)", nearest)));
   }
 }
 

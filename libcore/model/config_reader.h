@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads typed keys of one JSON object, remembers which keys were asked for, and collects every problem instead of stopping
-// at the first. Private to the module: it knows the JSON library.
+// Reads typed keys of one JSON object, remembers which keys were asked for, and collects every problem instead of
+// stopping at the first. Private to the module: it knows the JSON library.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 namespace convoy::model {
 

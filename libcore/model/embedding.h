@@ -8,10 +8,10 @@
 namespace convoy::model {
 
 struct Embedding {
-  tensor::View tokens;               // [V, C]
-  tensor::MutableView dtokens;       // [V, C] fp32
-  tensor::View positions;            // [P, C] GPT-2
-  tensor::MutableView dpositions;    // [P, C] fp32, GPT-2
+  tensor::View tokens;             // [V, C]
+  tensor::MutableView dtokens;     // [V, C] fp32
+  tensor::View positions;          // [P, C] GPT-2
+  tensor::MutableView dpositions;  // [P, C] fp32, GPT-2
 };
 
 Embedding make_embedding(Parameters& parameters, const Config& config);

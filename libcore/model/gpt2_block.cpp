@@ -25,7 +25,8 @@ Gpt2Block make_gpt2_block(device::Stream& stream, const Config& config, Paramete
   return block;
 }
 
-void plan(Workspace& workspace, Gpt2Activations& activations, const Config& config, std::int64_t rows, tensor::DType dtype) {
+void plan(Workspace& workspace, Gpt2Activations& activations, const Config& config, std::int64_t rows,
+          tensor::DType dtype) {
   plan(workspace, activations.ln_1, config, rows, dtype);
   plan(workspace, activations.attention, config, rows, dtype);
   plan(workspace, activations.ln_2, config, rows, dtype);
@@ -38,25 +39,30 @@ void pack(device::Stream& stream, Gpt2Block& block) {
 }
 
 std::size_t packed_bytes(const Gpt2Block& block) {
-  return block.qkv.packed.bytes() + block.projection.packed.bytes() + block.fc.packed.bytes() + block.fc_projection.packed.bytes();
+  return block.qkv.packed.bytes() + block.projection.packed.bytes() + block.fc.packed.bytes() +
+         block.fc_projection.packed.bytes();
 }
 
-Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro, const Residual& before,
-                 Buffers& buffers, Gpt2Activations& saved) {
+Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
+                 const Residual& before, Buffers& buffers, Gpt2Activations& saved) {
   const MutableView branch = micro.of(buffers.branch);  // [B T, C]
   forward(stream, block.ln_1, micro, before.sum, before.branch, saved.ln_1);
   forward(stream, block.qkv, micro.of(saved.ln_1.y), micro.of(saved.attention.qkv));
   forward(stream, config, micro, saved.attention);
   forward(stream, block.projection, micro.of(saved.attention.heads), branch);
   forward(stream, block.ln_2, micro, micro.of(saved.ln_1.sum), branch, saved.ln_2);
-  ops::linear_forward(stream, {.x = micro.of(saved.ln_2.y), .w = &block.fc.packed, .activation = ops::Activation::kGeluTanh,
-                               .preactivation = micro.of(saved.fc), .residual = {}, .y = micro.of(saved.gelu)});
+  ops::linear_forward(stream, {.x = micro.of(saved.ln_2.y),
+                               .w = &block.fc.packed,
+                               .activation = ops::Activation::kGeluTanh,
+                               .preactivation = micro.of(saved.fc),
+                               .residual = {},
+                               .y = micro.of(saved.gelu)});
   forward(stream, block.fc_projection, micro.of(saved.gelu), branch);
   return {micro.of(saved.ln_2.sum), branch};
 }
 
-void backward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro, Buffers& buffers,
-              Gpt2Activations& saved) {
+void backward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
+              Buffers& buffers, Gpt2Activations& saved) {
   const MutableView dx = micro.of(buffers.dx), dy = micro.of(buffers.dy);              // [B T, C]
   const MutableView dheads = micro.of(buffers.dheads), dqkv = micro.of(buffers.dqkv);  // [B T, C], [B T, 3C]
   const MutableView dffn = micro.of(buffers.dffn);                                     // [B T, F]

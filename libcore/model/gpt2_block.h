@@ -10,9 +10,9 @@ namespace convoy::model {
 
 struct Gpt2Block {
   Norm ln_1, ln_2;
-  Linear qkv;         // [C, 3C]
-  Linear projection;  // [C, C]
-  Linear fc;          // [C, F]
+  Linear qkv;            // [C, 3C]
+  Linear projection;     // [C, C]
+  Linear fc;             // [C, F]
   Linear fc_projection;  // [F, C]
 };
 
@@ -26,15 +26,16 @@ struct Gpt2Activations {
 };
 
 Gpt2Block make_gpt2_block(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t layer);
-void plan(Workspace& workspace, Gpt2Activations& activations, const Config& config, std::int64_t rows, tensor::DType dtype);
+void plan(Workspace& workspace, Gpt2Activations& activations, const Config& config, std::int64_t rows,
+          tensor::DType dtype);
 void pack(device::Stream& stream, Gpt2Block& block);
 std::size_t packed_bytes(const Gpt2Block& block);
 
 // Returns the stream behind the block.
-Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro, const Residual& before,
-                 Buffers& buffers, Gpt2Activations& saved);
+Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
+                 const Residual& before, Buffers& buffers, Gpt2Activations& saved);
 // buffers.dx: in, the gradient of the stream behind the block; out, of the stream before it.
-void backward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro, Buffers& buffers,
-              Gpt2Activations& saved);
+void backward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
+              Buffers& buffers, Gpt2Activations& saved);
 
 }  // namespace convoy::model

@@ -13,7 +13,8 @@ using tensor::DType;
 using tensor::MutableView;
 using tensor::View;
 
-// Rows of a block: enough for the products to be efficient, few enough for the logits to stay small beside the activations.
+// Rows of a block: enough for the products to be efficient, few enough for the logits to stay small beside the
+// activations.
 constexpr std::int64_t kMaxBlockRows = 512;
 constexpr std::int64_t kMaxBlockLogits = std::int64_t{1} << 25;
 
@@ -48,7 +49,8 @@ LossSum loss_of(const LossBlock& block) {
   const auto* targets = block.targets.as<std::int32_t>();
   for (std::int64_t row = 0; row < block.end - block.begin; ++row) {
     if (targets[row] == ops::kIgnoredTarget) continue;
-    loss.sum += static_cast<double>(block.maximum.as<float>()[row]) + std::log(static_cast<double>(block.sum.as<float>()[row])) -
+    loss.sum += static_cast<double>(block.maximum.as<float>()[row]) +
+                std::log(static_cast<double>(block.sum.as<float>()[row])) -
                 static_cast<double>(block.target_logit.as<float>()[row]);
     ++loss.targets;
   }
@@ -59,16 +61,23 @@ LossSum loss_of(const LossBlock& block) {
 LossSum forward_block(device::Stream& stream, const Head& head, const LossBlock& block, const HeadActivations& saved) {
   forward(stream, head.classifier, tensor::rows_of(saved.norm.y, block.begin, block.end), block.logits);
   ops::classifier_maximum(stream, {.logits = block.logits, .maximum = block.maximum});
-  ops::classifier_sum(stream, {.logits = block.logits, .maximum = block.maximum, .targets = block.targets, .sum = block.sum,
+  ops::classifier_sum(stream, {.logits = block.logits,
+                               .maximum = block.maximum,
+                               .targets = block.targets,
+                               .sum = block.sum,
                                .target_logit = block.target_logit});
   return loss_of(block);
 }
 
 // dy [rows of the block, C]
-void backward_block(device::Stream& stream, const Head& head, const LossBlock& block, const HeadActivations& saved, float gradient_scale,
-                    MutableView dy) {
-  ops::classifier_backward(stream, {.logits = block.logits, .maximum = block.maximum, .sum = block.sum, .targets = block.targets,
-                                    .scale = gradient_scale, .dlogits = block.dlogits});
+void backward_block(device::Stream& stream, const Head& head, const LossBlock& block, const HeadActivations& saved,
+                    float gradient_scale, MutableView dy) {
+  ops::classifier_backward(stream, {.logits = block.logits,
+                                    .maximum = block.maximum,
+                                    .sum = block.sum,
+                                    .targets = block.targets,
+                                    .scale = gradient_scale,
+                                    .dlogits = block.dlogits});
   backward_weight(stream, head.classifier, block.dlogits, tensor::rows_of(saved.norm.y, block.begin, block.end));
   backward_input(stream, head.classifier, block.dlogits, dy);
 }
@@ -80,11 +89,13 @@ Head make_head(device::Stream& stream, const Config& config, Parameters& paramet
   const std::string embedding = gpt2 ? "transformer.wte" : "model.embed_tokens";
   Head head;
   head.norm = make_norm(parameters, config, gpt2 ? "transformer.ln_f" : "model.norm");
-  head.classifier = make_linear(stream, parameters, ops::WeightLayout::kOutIn, "", {config.tied_embeddings ? embedding : "lm_head"}, false);
+  head.classifier = make_linear(stream, parameters, ops::WeightLayout::kOutIn, "",
+                                {config.tied_embeddings ? embedding : "lm_head"}, false);
   return head;
 }
 
-void plan(Workspace& workspace, HeadActivations& activations, const Config& config, std::int64_t rows, DType dtype, bool training) {
+void plan(Workspace& workspace, HeadActivations& activations, const Config& config, std::int64_t rows, DType dtype,
+          bool training) {
   const std::int64_t block = block_rows(rows, config.vocabulary);
   const tensor::Shape logits{block, config.vocabulary};
   plan(workspace, activations.norm, config, rows, dtype);
@@ -99,7 +110,8 @@ void plan(Workspace& workspace, HeadActivations& activations, const Config& conf
   }
 }
 
-void forward_norm(device::Stream& stream, const Head& head, const MicroBatch& micro, const Residual& before, HeadActivations& saved) {
+void forward_norm(device::Stream& stream, const Head& head, const MicroBatch& micro, const Residual& before,
+                  HeadActivations& saved) {
   forward(stream, head.norm, micro, before.sum, before.branch, saved.norm);
 }
 
@@ -111,8 +123,8 @@ LossSum forward_loss(device::Stream& stream, const Head& head, const MicroBatch&
   return loss;
 }
 
-LossSum forward_backward_loss(device::Stream& stream, const Head& head, const MicroBatch& micro, float gradient_scale, Buffers& buffers,
-                              HeadActivations& saved) {
+LossSum forward_backward_loss(device::Stream& stream, const Head& head, const MicroBatch& micro, float gradient_scale,
+                              Buffers& buffers, HeadActivations& saved) {
   const MutableView dx = micro.of(buffers.dx), dy = micro.of(buffers.dy);  // [B T, C]
   LossSum loss;
   for (std::int64_t begin = 0; begin < micro.rows(); begin += saved.logits.rows()) {
@@ -124,7 +136,8 @@ LossSum forward_backward_loss(device::Stream& stream, const Head& head, const Mi
   return loss;
 }
 
-void forward_logits(device::Stream& stream, const Head& head, const HeadActivations& saved, std::int64_t row, MutableView logits) {
+void forward_logits(device::Stream& stream, const Head& head, const HeadActivations& saved, std::int64_t row,
+                    MutableView logits) {
   const MutableView y{logits.data, logits.dtype, {1, logits.count()}, 0};
   forward(stream, head.classifier, tensor::rows_of(saved.norm.y, row, row + 1), y);
 }

@@ -25,7 +25,9 @@ Linear make_linear(device::Stream& stream, Parameters& parameters, ops::WeightLa
   return layer;
 }
 
-void pack(device::Stream& stream, Linear& layer) { ops::pack_weight(stream, layer.weights, layer.biases, layer.packed); }
+void pack(device::Stream& stream, Linear& layer) {
+  ops::pack_weight(stream, layer.weights, layer.biases, layer.packed);
+}
 
 void forward(device::Stream& stream, const Linear& layer, tensor::View x, tensor::MutableView y) {
   ops::linear_forward(stream, {.x = x, .w = &layer.packed, .preactivation = {}, .residual = {}, .y = y});
@@ -33,7 +35,8 @@ void forward(device::Stream& stream, const Linear& layer, tensor::View x, tensor
 
 void backward_weight(device::Stream& stream, const Linear& layer, tensor::View dy, tensor::View x) {
   ops::linear_backward_weight(
-      stream, {.dy = dy, .x = x, .layout = layer.packed.layout(), .dweights = layer.dweights, .dbiases = layer.dbiases});
+      stream,
+      {.dy = dy, .x = x, .layout = layer.packed.layout(), .dweights = layer.dweights, .dbiases = layer.dbiases});
 }
 
 void backward_input(device::Stream& stream, const Linear& layer, tensor::View dy, tensor::MutableView dx) {

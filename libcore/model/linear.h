@@ -12,10 +12,10 @@ namespace convoy::model {
 
 struct Linear {
   ops::PackedWeight packed;
-  std::vector<tensor::View> weights;           // a part each: [N_i, K] or [K, N_i] by layout
-  std::vector<tensor::View> biases;            // [N_i] each, or none
-  std::vector<tensor::MutableView> dweights;   // fp32, as weights; none without gradients
-  std::vector<tensor::MutableView> dbiases;    // fp32, as biases
+  std::vector<tensor::View> weights;          // a part each: [N_i, K] or [K, N_i] by layout
+  std::vector<tensor::View> biases;           // [N_i] each, or none
+  std::vector<tensor::MutableView> dweights;  // fp32, as weights; none without gradients
+  std::vector<tensor::MutableView> dbiases;   // fp32, as biases
 };
 
 // The layer of the parameters `prefix` + name + ".weight" (and ".bias") for each of `names`.

@@ -28,7 +28,8 @@ LlamaBlock make_llama_block(device::Stream& stream, const Config& config, Parame
   return block;
 }
 
-void plan(Workspace& workspace, LlamaActivations& activations, const Config& config, std::int64_t rows, tensor::DType dtype) {
+void plan(Workspace& workspace, LlamaActivations& activations, const Config& config, std::int64_t rows,
+          tensor::DType dtype) {
   plan(workspace, activations.input_norm, config, rows, dtype);
   plan(workspace, activations.attention, config, rows, dtype);
   plan(workspace, activations.post_attention_norm, config, rows, dtype);
@@ -41,25 +42,30 @@ void pack(device::Stream& stream, LlamaBlock& block) {
 }
 
 std::size_t packed_bytes(const LlamaBlock& block) {
-  return block.qkv.packed.bytes() + block.output.packed.bytes() + block.gate_up.packed.bytes() + block.down.packed.bytes();
+  return block.qkv.packed.bytes() + block.output.packed.bytes() + block.gate_up.packed.bytes() +
+         block.down.packed.bytes();
 }
 
 namespace {
 
 // Turns queries and keys by their positions, or back.
-void turn(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro, const MutableView& qkv,
-          bool inverse) {
+void turn(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
+          const MutableView& qkv, bool inverse) {
   const QkvColumns columns = qkv_columns(config, qkv);
   for (const MutableView& heads : {columns.q, columns.k}) {
-    ops::rotary(stream, {.heads = heads, .head_size = static_cast<int>(config.head_size), .cosine = block.rotary->cosine.view(),
-                         .sine = block.rotary->sine.view(), .positions = micro.positions, .inverse = inverse});
+    ops::rotary(stream, {.heads = heads,
+                         .head_size = static_cast<int>(config.head_size),
+                         .cosine = block.rotary->cosine.view(),
+                         .sine = block.rotary->sine.view(),
+                         .positions = micro.positions,
+                         .inverse = inverse});
   }
 }
 
 }  // namespace
 
-Residual forward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro, const Residual& before,
-                 Buffers& buffers, LlamaActivations& saved) {
+Residual forward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
+                 const Residual& before, Buffers& buffers, LlamaActivations& saved) {
   const MutableView branch = micro.of(buffers.branch);  // [B T, C]
   forward(stream, block.input_norm, micro, before.sum, before.branch, saved.input_norm);
   forward(stream, block.qkv, micro.of(saved.input_norm.y), micro.of(saved.attention.qkv));
@@ -73,8 +79,8 @@ Residual forward(device::Stream& stream, const Config& config, const LlamaBlock&
   return {micro.of(saved.post_attention_norm.sum), branch};
 }
 
-void backward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro, Buffers& buffers,
-              LlamaActivations& saved) {
+void backward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
+              Buffers& buffers, LlamaActivations& saved) {
   const MutableView dx = micro.of(buffers.dx), dy = micro.of(buffers.dy);              // [B T, C]
   const MutableView dheads = micro.of(buffers.dheads), dqkv = micro.of(buffers.dqkv);  // [B T, H D], [B T, (H + 2K) D]
   const MutableView dswiglu = micro.of(buffers.dffn);                                  // [B T, F]

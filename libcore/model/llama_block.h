@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One block of Llama (Touvron et al., 2023): x + attention(norm(x)) with rotary positions and grouped key/value heads, then
-// x + down(silu(gate(norm(x))) * up(norm(x))). Matrices lie [out, in].
+// One block of Llama (Touvron et al., 2023): x + attention(norm(x)) with rotary positions and grouped key/value heads,
+// then x + down(silu(gate(norm(x))) * up(norm(x))). Matrices lie [out, in].
 #pragma once
 
 #include "libcore/model/block.h"
@@ -12,10 +12,10 @@ namespace convoy::model {
 
 struct LlamaBlock {
   Norm input_norm, post_attention_norm;
-  Linear qkv;      // [(H + 2K) D, C]
-  Linear output;   // [C, H D]
-  Linear gate_up;  // [2F, C]
-  Linear down;     // [C, F]
+  Linear qkv;                           // [(H + 2K) D, C]
+  Linear output;                        // [C, H D]
+  Linear gate_up;                       // [2F, C]
+  Linear down;                          // [C, F]
   const RotaryTable* rotary = nullptr;  // the model's, shared by all blocks
 };
 
@@ -30,15 +30,16 @@ struct LlamaActivations {
 
 LlamaBlock make_llama_block(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t layer,
                             const RotaryTable& rotary);
-void plan(Workspace& workspace, LlamaActivations& activations, const Config& config, std::int64_t rows, tensor::DType dtype);
+void plan(Workspace& workspace, LlamaActivations& activations, const Config& config, std::int64_t rows,
+          tensor::DType dtype);
 void pack(device::Stream& stream, LlamaBlock& block);
 std::size_t packed_bytes(const LlamaBlock& block);
 
 // Returns the stream behind the block.
-Residual forward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro, const Residual& before,
-                 Buffers& buffers, LlamaActivations& saved);
+Residual forward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
+                 const Residual& before, Buffers& buffers, LlamaActivations& saved);
 // buffers.dx: in, the gradient of the stream behind the block; out, of the stream before it.
-void backward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro, Buffers& buffers,
-              LlamaActivations& saved);
+void backward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
+              Buffers& buffers, LlamaActivations& saved);
 
 }  // namespace convoy::model

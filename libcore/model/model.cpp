@@ -17,15 +17,17 @@ using tensor::DType;
 using tensor::MutableView;
 using tensor::View;
 
-void validate(const Config& config, const Parameters& parameters, std::int64_t batch, std::int64_t sequence, bool training) {
+void validate(const Config& config, const Parameters& parameters, std::int64_t batch, std::int64_t sequence,
+              bool training) {
   check(batch > 0 && sequence > 0, "a micro-batch has at least one token");
   check(!training || parameters.size() == 0 || parameters.gradient(0).present(), "training needs gradients");
   if (sequence > config.positions) {
-    throw ConfigError(fmt::format("sequence length {} exceeds the model's {} positions; choose at most {}", sequence, config.positions,
-                                  config.positions));
+    throw ConfigError(fmt::format("sequence length {} exceeds the model's {} positions; choose at most {}", sequence,
+                                  config.positions, config.positions));
   }
   if (training && config.dropout > 0.0) {
-    throw ConfigError(fmt::format("the model's configuration asks for dropout {}, which is not supported; train with dropout 0", config.dropout));
+    throw ConfigError(fmt::format(
+        "the model's configuration asks for dropout {}, which is not supported; train with dropout 0", config.dropout));
   }
 }
 
@@ -34,7 +36,8 @@ View flat(const View& view) { return {view.data, view.dtype, {view.count()}}; }
 }  // namespace
 
 struct Model::Network {
-  Network(device::Stream& stream, const Config& model, Parameters& parameters, std::int64_t batch, std::int64_t sequence, bool train)
+  Network(device::Stream& stream, const Config& model, Parameters& parameters, std::int64_t batch,
+          std::int64_t sequence, bool train)
       : config(model),
         max_batch(batch),
         max_sequence(sequence),
@@ -71,8 +74,10 @@ struct Model::Network {
 
 namespace {
 
-[[noreturn]] void refuse(const char* what, std::int32_t value, std::int64_t index, std::int64_t sequence, const std::string& rule) {
-  throw DataError(fmt::format("{} {} at sequence {}, position {} of the micro-batch is not {}", what, value, index / sequence, index % sequence, rule));
+[[noreturn]] void refuse(const char* what, std::int32_t value, std::int64_t index, std::int64_t sequence,
+                         const std::string& rule) {
+  throw DataError(fmt::format("{} {} at sequence {}, position {} of the micro-batch is not {}", what, value,
+                              index / sequence, index % sequence, rule));
 }
 
 // A wrong id would read outside a table, or silently count nothing.
@@ -84,14 +89,16 @@ void check_ids(const MicroBatch& micro, const Config& config) {
     if (static_cast<std::uint32_t>(tokens[i]) >= vocabulary) {
       refuse("token id", tokens[i], i, micro.sequence, fmt::format("below the model's vocabulary of {}", vocabulary));
     }
-    if (targets != nullptr && targets[i] != ops::kIgnoredTarget && static_cast<std::uint32_t>(targets[i]) >= vocabulary) {
+    if (targets != nullptr && targets[i] != ops::kIgnoredTarget &&
+        static_cast<std::uint32_t>(targets[i]) >= vocabulary) {
       refuse("target id", targets[i], i, micro.sequence, fmt::format("below the model's vocabulary of {}", vocabulary));
     }
   }
   const auto* positions = micro.positions.as<std::int32_t>();
   for (std::int64_t i = 0; micro.documents && i < micro.rows(); ++i) {
     const bool follows = i % micro.sequence != 0 && positions[i] == positions[i - 1] + 1;
-    if (positions[i] != 0 && !follows) refuse("position", positions[i], i, micro.sequence, "0 or one more than the one before");
+    if (positions[i] != 0 && !follows)
+      refuse("position", positions[i], i, micro.sequence, "0 or one more than the one before");
   }
 }
 
@@ -103,7 +110,8 @@ MicroBatch Model::Network::micro_batch(const Batch& batch, bool with_targets) {
   tensor::expect(batch.tokens, shape, DType::kI32, "batch.tokens");
   if (with_targets) tensor::expect(batch.targets, shape, DType::kI32, "batch.targets");
   check(shape[0] <= max_batch && shape[1] <= max_sequence, "a batch is no larger than the model was made for");
-  MicroBatch micro{.batch = shape[0], .sequence = shape[1], .tokens = flat(batch.tokens), .targets = {}, .positions = {}};
+  MicroBatch micro{
+      .batch = shape[0], .sequence = shape[1], .tokens = flat(batch.tokens), .targets = {}, .positions = {}};
   if (with_targets) micro.targets = flat(batch.targets);
   if (batch.positions.present()) {
     tensor::expect(batch.positions, shape, DType::kI32, "batch.positions");
@@ -124,7 +132,8 @@ void Model::Network::forward_network(device::Stream& stream, const MicroBatch& m
   forward_norm(stream, head, micro, residual, head_saved);
 }
 
-Model::Model(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t batch, std::int64_t sequence, bool training) {
+Model::Model(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t batch,
+             std::int64_t sequence, bool training) {
   validate(config, parameters, batch, sequence, training);
   network_ = std::make_unique<Network>(stream, config, parameters, batch, sequence, training);
 }
@@ -158,13 +167,16 @@ void Model::logits(device::Stream& stream, const Batch& batch, std::int64_t row,
   Network& n = *network_;
   const MicroBatch micro = n.micro_batch(batch, false);
   check(row >= 0 && row < micro.rows(), "the row is one of the batch");
-  check(out.dtype == DType::kF32 && out.count() == n.config.vocabulary, "logits are fp32, one a token of the vocabulary");
+  check(out.dtype == DType::kF32 && out.count() == n.config.vocabulary,
+        "logits are fp32, one a token of the vocabulary");
   n.forward_network(stream, micro, false);
   forward_logits(stream, n.head, n.head_saved, row, out);
 }
 
 std::size_t Model::activation_bytes() const { return network_->workspace.bytes(); }
 
-std::size_t Model::packed_bytes() const { return model::packed_bytes(network_->blocks) + network_->head.classifier.packed.bytes(); }
+std::size_t Model::packed_bytes() const {
+  return model::packed_bytes(network_->blocks) + network_->head.classifier.packed.bytes();
+}
 
 }  // namespace convoy::model

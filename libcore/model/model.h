@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decoder-only language model: embedding, L blocks, final norm and classifier, forward and hand-written backward over a
-// Parameters. All memory is taken at construction; a step allocates nothing.
+// A decoder-only language model: embedding, L blocks, final norm and classifier, forward and hand-written backward over
+// a Parameters. All memory is taken at construction; a step allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@ namespace convoy::model {
 
 // One micro-batch.
 struct Batch {
-  tensor::View tokens;     // [B, T] i32
-  tensor::View targets;    // [B, T] i32, ops::kIgnoredTarget where none counts
-  tensor::View positions;  // [B, T] i32 optional: position in its own document; absent: 0 .. T-1 and one document a window
+  tensor::View tokens;   // [B, T] i32
+  tensor::View targets;  // [B, T] i32, ops::kIgnoredTarget where none counts
+  tensor::View
+      positions;  // [B, T] i32 optional: position in its own document; absent: 0 .. T-1 and one document a window
 };
 
 struct LossSum {
-  double sum = 0.0;           // of -ln p(target) over the counted targets
-  std::int64_t targets = 0;   // how many counted
+  double sum = 0.0;          // of -ln p(target) over the counted targets
+  std::int64_t targets = 0;  // how many counted
 
   LossSum& operator+=(const LossSum& other) {
     sum += other.sum;
@@ -31,7 +32,8 @@ struct LossSum {
 class Model {
  public:
   // `batch` = B sequences a micro-batch, `sequence` = T at most. `training` false saves no activations for backward.
-  Model(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t batch, std::int64_t sequence, bool training);
+  Model(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t batch, std::int64_t sequence,
+        bool training);
   ~Model();
 
   // Reads the weights into the form the products want; call after every change of the weights, before the next forward.

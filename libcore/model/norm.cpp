@@ -22,7 +22,8 @@ Norm make_norm(Parameters& parameters, const Config& config, const std::string& 
   return norm;
 }
 
-void plan(Workspace& workspace, NormActivations& activations, const Config& config, std::int64_t rows, tensor::DType dtype) {
+void plan(Workspace& workspace, NormActivations& activations, const Config& config, std::int64_t rows,
+          tensor::DType dtype) {
   workspace.plan(activations.sum, {rows, config.width}, dtype);
   workspace.plan(activations.y, {rows, config.width}, dtype);
   workspace.plan(activations.rstd, {rows}, tensor::DType::kF32);
@@ -38,29 +39,52 @@ MutableView per_row(const MicroBatch& micro, const MutableView& values) {
 
 }  // namespace
 
-void forward(device::Stream& stream, const Norm& norm, const MicroBatch& micro, View residual, View branch, NormActivations& saved) {
+void forward(device::Stream& stream, const Norm& norm, const MicroBatch& micro, View residual, View branch,
+             NormActivations& saved) {
   const MutableView sum = micro.of(saved.sum);
   const View x = residual.present() ? residual : View(sum);
   const MutableView written_sum = branch.present() ? sum : MutableView{};
   if (norm.bias.present()) {
-    ops::layernorm_forward(stream, {.x = x, .residual = branch, .weight = norm.weight, .bias = norm.bias, .epsilon = norm.epsilon,
-                                    .sum = written_sum, .y = micro.of(saved.y), .mean = per_row(micro, saved.mean),
+    ops::layernorm_forward(stream, {.x = x,
+                                    .residual = branch,
+                                    .weight = norm.weight,
+                                    .bias = norm.bias,
+                                    .epsilon = norm.epsilon,
+                                    .sum = written_sum,
+                                    .y = micro.of(saved.y),
+                                    .mean = per_row(micro, saved.mean),
                                     .rstd = per_row(micro, saved.rstd)});
   } else {
-    ops::rmsnorm_forward(stream, {.x = x, .residual = branch, .weight = norm.weight, .epsilon = norm.epsilon, .sum = written_sum,
-                                  .y = micro.of(saved.y), .rstd = per_row(micro, saved.rstd)});
+    ops::rmsnorm_forward(stream, {.x = x,
+                                  .residual = branch,
+                                  .weight = norm.weight,
+                                  .epsilon = norm.epsilon,
+                                  .sum = written_sum,
+                                  .y = micro.of(saved.y),
+                                  .rstd = per_row(micro, saved.rstd)});
   }
 }
 
-void backward(device::Stream& stream, const Norm& norm, const MicroBatch& micro, const NormActivations& saved, View dy, View dsum,
-              MutableView dx) {
+void backward(device::Stream& stream, const Norm& norm, const MicroBatch& micro, const NormActivations& saved, View dy,
+              View dsum, MutableView dx) {
   if (norm.bias.present()) {
-    ops::layernorm_backward(stream, {.dy = dy, .dsum = dsum, .sum = micro.of(saved.sum), .weight = norm.weight,
-                                     .mean = per_row(micro, saved.mean), .rstd = per_row(micro, saved.rstd), .dx = dx,
-                                     .dweight = norm.dweight, .dbias = norm.dbias});
+    ops::layernorm_backward(stream, {.dy = dy,
+                                     .dsum = dsum,
+                                     .sum = micro.of(saved.sum),
+                                     .weight = norm.weight,
+                                     .mean = per_row(micro, saved.mean),
+                                     .rstd = per_row(micro, saved.rstd),
+                                     .dx = dx,
+                                     .dweight = norm.dweight,
+                                     .dbias = norm.dbias});
   } else {
-    ops::rmsnorm_backward(stream, {.dy = dy, .dsum = dsum, .sum = micro.of(saved.sum), .weight = norm.weight,
-                                   .rstd = per_row(micro, saved.rstd), .dx = dx, .dweight = norm.dweight});
+    ops::rmsnorm_backward(stream, {.dy = dy,
+                                   .dsum = dsum,
+                                   .sum = micro.of(saved.sum),
+                                   .weight = norm.weight,
+                                   .rstd = per_row(micro, saved.rstd),
+                                   .dx = dx,
+                                   .dweight = norm.dweight});
   }
 }
 

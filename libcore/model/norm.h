@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A normalisation of the residual stream: LayerNorm where it has a bias (GPT-2), RMSNorm where it has none (Llama), with the
-// addition that precedes it. Saves what its backward needs.
+// A normalisation of the residual stream: LayerNorm where it has a bias (GPT-2), RMSNorm where it has none (Llama),
+// with the addition that precedes it. Saves what its backward needs.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@
 namespace convoy::model {
 
 struct Norm {
-  tensor::View weight;           // [C]
-  tensor::View bias;             // [C]; absent: RMSNorm
-  tensor::MutableView dweight;   // [C] fp32
-  tensor::MutableView dbias;     // [C] fp32
+  tensor::View weight;          // [C]
+  tensor::View bias;            // [C]; absent: RMSNorm
+  tensor::MutableView dweight;  // [C] fp32
+  tensor::MutableView dbias;    // [C] fp32
   float epsilon = 1e-5f;
 };
 
@@ -28,13 +28,14 @@ struct NormActivations {
 };
 
 Norm make_norm(Parameters& parameters, const Config& config, const std::string& name);
-void plan(Workspace& workspace, NormActivations& activations, const Config& config, std::int64_t rows, tensor::DType dtype);
+void plan(Workspace& workspace, NormActivations& activations, const Config& config, std::int64_t rows,
+          tensor::DType dtype);
 
 // sum = stream + branch, y = norm(sum). With neither, sum was written already.
-void forward(device::Stream& stream, const Norm& norm, const MicroBatch& micro, tensor::View residual, tensor::View branch,
-             NormActivations& saved);
+void forward(device::Stream& stream, const Norm& norm, const MicroBatch& micro, tensor::View residual,
+             tensor::View branch, NormActivations& saved);
 // dx = d(sum) = the norm's own gradient + dsum; dsum may be dx itself, or absent. dweight, dbias +=.
-void backward(device::Stream& stream, const Norm& norm, const MicroBatch& micro, const NormActivations& saved, tensor::View dy,
-              tensor::View dsum, tensor::MutableView dx);
+void backward(device::Stream& stream, const Norm& norm, const MicroBatch& micro, const NormActivations& saved,
+              tensor::View dy, tensor::View dsum, tensor::MutableView dx);
 
 }  // namespace convoy::model

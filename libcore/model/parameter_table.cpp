@@ -24,7 +24,8 @@ class TableBuilder {
   void matrix(const std::string& name, std::int64_t rows, std::int64_t columns, Split split) {
     table_.push_back({prefix_ + name, {rows, columns}, Init::kNormal, std_, true, split, false, layer_});
   }
-  // A projection back into the residual stream: its standard deviation shrinks with depth (Radford et al., 2019, section 2.3).
+  // A projection back into the residual stream: its standard deviation shrinks with depth (Radford et al., 2019,
+  // section 2.3).
   void residual_matrix(const std::string& name, std::int64_t rows, std::int64_t columns, Split split) {
     table_.push_back({prefix_ + name, {rows, columns}, Init::kNormal, residual_std_, true, split, false, layer_});
   }
@@ -65,7 +66,8 @@ std::vector<Parameter> gpt2_table(const Config& config) {
     table.scope(layer, fmt::format("transformer.h.{}.", layer));
     table.norm_weight("ln_1.weight", c);
     table.whole_bias("ln_1.bias", c);
-    for (const char* part : {"q", "k", "v"}) table.matrix(fmt::format("attn.{}_attn.weight", part), c, c, Split::kColumns);
+    for (const char* part : {"q", "k", "v"})
+      table.matrix(fmt::format("attn.{}_attn.weight", part), c, c, Split::kColumns);
     for (const char* part : {"q", "k", "v"}) table.split_bias(fmt::format("attn.{}_attn.bias", part), c);
     table.residual_matrix("attn.c_proj.weight", c, c, Split::kRows);
     table.whole_bias("attn.c_proj.bias", c);

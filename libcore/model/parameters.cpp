@@ -52,10 +52,13 @@ void initial_values(const Parameter& parameter, std::uint64_t seed, device::Stre
   const std::uint64_t key = stream_key(seed, "init:" + parameter.name);
   const auto std = static_cast<float>(parameter.init_std);
   const float constant = parameter.init == Init::kOne ? 1.0f : 0.0f;
-  stream.pool().parallel_for(out.count(), kInitialisationGrain, [&](std::int64_t begin, std::int64_t end, int /*thread*/) {
-    if (parameter.init != Init::kNormal) return std::fill(values + begin, values + end, constant);
-    for (std::int64_t i = begin; i < end; ++i) values[i] = std * normal_at(key, static_cast<std::uint64_t>(i));
-  });
+  stream.pool().parallel_for(out.count(), kInitialisationGrain,
+                             [&](std::int64_t begin, std::int64_t end, int /*thread*/) {
+                               if (parameter.init != Init::kNormal)
+                                 return std::fill(values + begin, values + end, constant);
+                               for (std::int64_t i = begin; i < end; ++i)
+                                 values[i] = std * normal_at(key, static_cast<std::uint64_t>(i));
+                             });
 }
 
 }  // namespace convoy::model

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one table of parameters. Initialisation, optimizer, gradient norm, checkpoints, import and export all walk it; nothing
-// else knows how a tensor is named, shaped or split.
+// The one table of parameters. Initialisation, optimizer, gradient norm, checkpoints, import and export all walk it;
+// nothing else knows how a tensor is named, shaped or split.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,30 @@
 
 namespace convoy::model {
 
-enum class Split { kReplicated, kRows, kColumns };  // over tensor-parallel ranks: dimension 0, dimension 1, or not at all
+enum class Split {
+  kReplicated,
+  kRows,
+  kColumns
+};  // over tensor-parallel ranks: dimension 0, dimension 1, or not at all
 enum class Init { kNormal, kZero, kOne };
 
 struct Parameter {
-  std::string name;         // as in Hugging Face's files, unfused: "model.layers.0.self_attn.q_proj.weight"
-  tensor::Shape shape;      // global, in the orientation of Hugging Face's file
+  std::string name;     // as in Hugging Face's files, unfused: "model.layers.0.self_attn.q_proj.weight"
+  tensor::Shape shape;  // global, in the orientation of Hugging Face's file
   Init init = Init::kNormal;
   double init_std = 0.0;
-  bool decays = false;      // weight decay applies: logical 2-D tensors
+  bool decays = false;  // weight decay applies: logical 2-D tensors
   Split split = Split::kReplicated;
-  bool partial = false;     // its gradient is a partial sum over the TP group (under sequence parallelism)
-  int layer = -1;           // -1: before the layers (embeddings); L: after them (final norm, head)
+  bool partial = false;  // its gradient is a partial sum over the TP group (under sequence parallelism)
+  int layer = -1;        // -1: before the layers (embeddings); L: after them (final norm, head)
 };
 
 // In model order. A tied head has no entry of its own.
 std::vector<Parameter> parameter_table(const Config& config);
 std::int64_t parameter_count(const std::vector<Parameter>& table);
 
-// Training FLOPs a token, forward and backward: 6 N_matmul + 6 L T (H D) (causal attention counted by half). Convention and
-// formula: docs/performance.md.
+// Training FLOPs a token, forward and backward: 6 N_matmul + 6 L T (H D) (causal attention counted by half). Convention
+// and formula: docs/performance.md.
 double training_flops_per_token(const Config& config, std::int64_t sequence_length);
 
 // The weights (compute dtype) and fp32 gradients of this rank, each one arena in table order.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named models with their published shapes: GPT-2 (Radford et al., 2019), Llama 1 to 3.2 (Touvron et al., 2023; Dubey et al.,
-// 2024), and two small Llamas of the size class that is trained on children's stories.
+// Named models with their published shapes: GPT-2 (Radford et al., 2019), Llama 1 to 3.2 (Touvron et al., 2023; Dubey
+// et al., 2024), and two small Llamas of the size class that is trained on children's stories.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -102,7 +102,8 @@ Config preset(std::string_view name) {
   const auto& all = presets();
   const auto it = std::find_if(all.begin(), all.end(), [&](const NamedConfig& named) { return named.name == name; });
   if (it != all.end()) return it->config;
-  throw ConfigError(fmt::format("there is no preset \"{}\"; the presets are {}", name, fmt::join(preset_names(), ", ")));
+  throw ConfigError(
+      fmt::format("there is no preset \"{}\"; the presets are {}", name, fmt::join(preset_names(), ", ")));
 }
 
 }  // namespace convoy::model

@@ -20,8 +20,8 @@ class Workspace {
   }
 
   // Plans two tensors in the same memory, for values that are never needed at the same time.
-  void plan_overlapping(tensor::MutableView& a, const tensor::Shape& a_shape, tensor::MutableView& b, const tensor::Shape& b_shape,
-                        tensor::DType dtype) {
+  void plan_overlapping(tensor::MutableView& a, const tensor::Shape& a_shape, tensor::MutableView& b,
+                        const tensor::Shape& b_shape, tensor::DType dtype) {
     const std::int64_t count = std::max(a_shape.count(), b_shape.count());
     const std::size_t offset = arena_.reserve(static_cast<std::size_t>(count) * tensor::size_of(dtype));
     a = {nullptr, dtype, a_shape, 0};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdamW over a model's parameters: the states, the gradient norm, clipping and the update, tensor by tensor in table order.
+// AdamW over a model's parameters: the states, the gradient norm, clipping and the update, tensor by tensor in table
+// order.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ class AdamW {
 
   // The fp32 weights that the optimizer updates: the master, or the weights themselves.
   tensor::MutableView master(std::size_t i) const;
-  // Writes the masters' values into the compute weights (after the masters were filled from a file or an initialisation).
+  // Writes the masters' values into the compute weights (after the masters were filled from a file or an
+  // initialisation).
   void publish(device::Stream& stream);
 
   // L2 norm of all gradients as they are, each logical element once. Not finite if any gradient is not.

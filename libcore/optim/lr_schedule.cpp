@@ -7,7 +7,8 @@
 namespace convoy::optim {
 
 double LrSchedule::rate(std::int64_t update) const {
-  const auto s = static_cast<double>(update), w = static_cast<double>(warmup_steps), d = static_cast<double>(decay_steps);
+  const auto s = static_cast<double>(update), w = static_cast<double>(warmup_steps),
+             d = static_cast<double>(decay_steps);
   if (update < warmup_steps) return peak * (s + 1.0) / w;
   if (kind == ScheduleKind::kConstant) return peak;
   const double progress = update >= decay_steps ? 1.0 : (s - w) / (d - w);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folders of tests/golden/hf, written by transformers and then, in the refused ones, damaged by hand: what must be read
-// bit for bit, and what must be refused with a message that names the culprit.
+// The folders of tests/golden/hf, written by transformers and then, in the refused ones, damaged by hand: what must be
+// read bit for bit, and what must be refused with a message that names the culprit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,8 @@ std::vector<std::string> cases() {
 
 // A model of a folder, its fp32 weights read.
 struct Loaded {
-  explicit Loaded(const Path& folder) : config(model::read_config(folder)), parameters(model::parameter_table(config), DType::kF32, false) {
+  explicit Loaded(const Path& folder)
+      : config(model::read_config(folder)), parameters(model::parameter_table(config), DType::kF32, false) {
     std::vector<ExpectedTensor> expected;
     for (const model::Parameter& parameter : parameters.table()) expected.push_back({parameter.name, parameter.shape});
     const HfFolder files(folder, expected, config.tied_embeddings);
@@ -42,7 +43,8 @@ struct Loaded {
   }
   std::vector<NamedTensor> tensors() const {
     std::vector<NamedTensor> list;
-    for (std::size_t i = 0; i < parameters.size(); ++i) list.push_back({parameters.table()[i].name, parameters.weight(i)});
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      list.push_back({parameters.table()[i].name, parameters.weight(i)});
     return list;
   }
 
@@ -100,7 +102,8 @@ void expect_same_logits(Loaded& loaded, const json& expect, const std::string& r
   for (std::int64_t row = 0; row < batch * sequence; ++row) {
     network.logits(stream, {.tokens = tokens.view(), .targets = {}, .positions = {}}, row, logits.mutable_view());
     for (std::int64_t v = 0; v < loaded.config.vocabulary; ++v) {
-      worst = std::max(worst, std::abs(static_cast<double>(logits.as<float>()[v]) - expected[row * loaded.config.vocabulary + v]));
+      worst = std::max(
+          worst, std::abs(static_cast<double>(logits.as<float>()[v]) - expected[row * loaded.config.vocabulary + v]));
     }
   }
   EXPECT_LE(worst, expect["tolerance_max_abs"].get<double>());

@@ -43,7 +43,9 @@ std::string entry(const char* name, const char* dtype, const char* shape, int be
   return fmt::format(R"("{}":{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}})", name, dtype, shape, begin, end);
 }
 
-std::string header_of(const std::vector<std::string>& entries) { return fmt::format("{{{}}}", fmt::join(entries, ",")); }
+std::string header_of(const std::vector<std::string>& entries) {
+  return fmt::format("{{{}}}", fmt::join(entries, ","));
+}
 
 TEST(HfFolder, WidensHalfPrecisionExactly) {
   const support::TmpDir dir;
@@ -95,12 +97,13 @@ TEST(HfFolder, WritesTheFilesThatTransformersReads) {
 
 TEST(HfFolder, ListsAllThatIsWrongWithTheTensors) {
   const support::TmpDir dir;
-  const std::string header = header_of({entry("w", "F32", "[2,1]", 0, 8), entry("i", "I64", "[1]", 8, 16),
-                                        entry("x", "F32", "[1]", 16, 20)});
+  const std::string header =
+      header_of({entry("w", "F32", "[2,1]", 0, 8), entry("i", "I64", "[1]", 8, 16), entry("x", "F32", "[1]", 16, 20)});
   dir.write("model.safetensors", safetensors_bytes(header, 20));
   const std::string text = refusal(dir.path(), {{"w", {2}}, {"i", {1}}, {"gone", {3}}});
-  EXPECT_THAT(text, testing::AllOf(HasSubstr("w in model.safetensors is [2, 1], expected [2]"), HasSubstr("i in model.safetensors is of dtype I64"),
-                                   HasSubstr("gone is missing"), HasSubstr("x in model.safetensors has no place")));
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("w in model.safetensors is [2, 1], expected [2]"),
+                                   HasSubstr("i in model.safetensors is of dtype I64"), HasSubstr("gone is missing"),
+                                   HasSubstr("x in model.safetensors has no place")));
 }
 
 TEST(HfFolder, ShortensALongListOfProblems) {
@@ -142,7 +145,8 @@ TEST(HfFolder, IndexAndFilesMustAgree) {
   };
   EXPECT_EQ(with_map(R"({"w": "a.safetensors", "x": "b.safetensors"})"), "accepted");
   EXPECT_THAT(with_map(R"({"w": "b.safetensors", "x": "a.safetensors"})"), HasSubstr("it is in"));
-  EXPECT_THAT(with_map(R"({"w": "a.safetensors", "x": "b.safetensors", "y": "b.safetensors"})"), HasSubstr("holds tensor y"));
+  EXPECT_THAT(with_map(R"({"w": "a.safetensors", "x": "b.safetensors", "y": "b.safetensors"})"),
+              HasSubstr("holds tensor y"));
   dir.write("b.safetensors", safetensors_bytes(header_of({entry("w", "F32", "[2]", 0, 8)}), 8));
   EXPECT_THAT(with_map(R"({"w": "a.safetensors", "x": "b.safetensors"})"), HasSubstr("names must be unique"));
 }
@@ -158,10 +162,13 @@ TEST(HfFolder, ATiedHeadMayBeStoredIfItIsTheEmbedding) {
   EXPECT_THAT(refusal(dir.path(), expected, false), HasSubstr("lm_head.weight"));
   bytes.back() = '\x02';
   dir.write("model.safetensors", bytes);
-  EXPECT_THAT(refusal(dir.path(), expected, true), testing::AllOf(HasSubstr("lm_head.weight"), HasSubstr("tie_word_embeddings")));
+  EXPECT_THAT(refusal(dir.path(), expected, true),
+              testing::AllOf(HasSubstr("lm_head.weight"), HasSubstr("tie_word_embeddings")));
 }
 
-TEST(HfFolder, AFolderThatDoesNotExistIsTheCallersMistake) { EXPECT_THROW(HfFolder("/nonexistent", kOne, false), ConfigError); }
+TEST(HfFolder, AFolderThatDoesNotExistIsTheCallersMistake) {
+  EXPECT_THROW(HfFolder("/nonexistent", kOne, false), ConfigError);
+}
 
 TEST(HfFolder, AFolderWithoutWeightsIsRefused) {
   const support::TmpDir dir;

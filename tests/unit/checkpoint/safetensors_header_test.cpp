@@ -45,7 +45,8 @@ TEST(SafetensorsHeader, EachFaultHasItsOwnMessage) {
   EXPECT_THAT(refusal(entry(good + ",\"color\":1")), HasSubstr("unknown field \"color\""));
   EXPECT_THAT(refusal(entry(R"("dtype":"F32","shape":[1])")), HasSubstr("lacks"));
   EXPECT_THAT(refusal(entry(R"("dtype":"F32","shape":[1],"data_offsets":[0])")), HasSubstr("data_offsets has 1"));
-  EXPECT_THAT(refusal(entry(R"("dtype":"F32","shape":[1],"data_offsets":[-16,4])")), testing::AllOf(HasSubstr("-16"), HasSubstr("tensor a")));
+  EXPECT_THAT(refusal(entry(R"("dtype":"F32","shape":[1],"data_offsets":[-16,4])")),
+              testing::AllOf(HasSubstr("-16"), HasSubstr("tensor a")));
   EXPECT_THAT(refusal(entry(R"("dtype":"F32","shape":[1.5],"data_offsets":[0,4])")), HasSubstr("1.5"));
   EXPECT_THAT(refusal(entry(R"("dtype":7,"shape":[1],"data_offsets":[0,4])")), HasSubstr("7"));
   EXPECT_THAT(refusal(entry(R"("dtype":"F32","shape":[[1]],"data_offsets":[0,4])")), HasSubstr("a list"));

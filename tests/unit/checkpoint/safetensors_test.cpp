@@ -32,28 +32,37 @@ std::string two(const std::string& first, const std::string& second, std::size_t
 }
 
 TEST(Safetensors, AcceptsWhatTilesTheData) {
-  const std::string a = R"({"dtype":"F32","shape":[2],"data_offsets":[0,8]})", b = R"({"dtype":"BF16","shape":[3],"data_offsets":[8,14]})";
+  const std::string a = R"({"dtype":"F32","shape":[2],"data_offsets":[0,8]})",
+                    b = R"({"dtype":"BF16","shape":[3],"data_offsets":[8,14]})";
   EXPECT_EQ(refusal(two(a, b, 14)), "accepted");
   EXPECT_EQ(refusal(two(a, R"({"dtype":"I64","shape":[0,5],"data_offsets":[8,8]})", 8)), "accepted");
   EXPECT_EQ(refusal(safetensors_bytes("{}", 0)), "accepted");
 }
 
 TEST(Safetensors, EachFaultHasItsOwnMessage) {
-  const std::string a = R"({"dtype":"F32","shape":[2],"data_offsets":[0,8]})", b = R"({"dtype":"F32","shape":[2],"data_offsets":[8,16]})";
+  const std::string a = R"({"dtype":"F32","shape":[2],"data_offsets":[0,8]})",
+                    b = R"({"dtype":"F32","shape":[2],"data_offsets":[8,16]})";
   EXPECT_THAT(refusal(""), HasSubstr("too short"));
   EXPECT_THAT(refusal(little_endian(~std::uint64_t{0}) + "{}"), HasSubstr("limit"));
-  EXPECT_THAT(refusal(little_endian(3) + "{}"), testing::AllOf(HasSubstr("truncated"), HasSubstr("3 bytes"), HasSubstr("holds 2")));
+  EXPECT_THAT(refusal(little_endian(3) + "{}"),
+              testing::AllOf(HasSubstr("truncated"), HasSubstr("3 bytes"), HasSubstr("holds 2")));
   EXPECT_THAT(refusal(safetensors_bytes("[1]", 0)), HasSubstr("not JSON"));
   EXPECT_THAT(refusal(safetensors_bytes("", 0)), HasSubstr("not JSON"));
-  EXPECT_THAT(refusal(two(a, b, 15)), testing::AllOf(HasSubstr("truncated"), HasSubstr("tensor b"), HasSubstr("16"), HasSubstr("15")));
+  EXPECT_THAT(refusal(two(a, b, 15)),
+              testing::AllOf(HasSubstr("truncated"), HasSubstr("tensor b"), HasSubstr("16"), HasSubstr("15")));
   EXPECT_THAT(refusal(two(a, b, 48)), HasSubstr("32 bytes after the last tensor, b"));
-  EXPECT_THAT(refusal(two(a, R"({"dtype":"F32","shape":[2],"data_offsets":[12,20]})", 20)), HasSubstr("hole: 4 bytes at byte 8"));
-  EXPECT_THAT(refusal(two(a, R"({"dtype":"F32","shape":[2],"data_offsets":[4,12]})", 12)), HasSubstr("overlap: b begins at byte 4"));
-  EXPECT_THAT(refusal(two(a, R"({"dtype":"F32","shape":[2],"data_offsets":[16,8]})", 16)), HasSubstr("end before they begin"));
+  EXPECT_THAT(refusal(two(a, R"({"dtype":"F32","shape":[2],"data_offsets":[12,20]})", 20)),
+              HasSubstr("hole: 4 bytes at byte 8"));
+  EXPECT_THAT(refusal(two(a, R"({"dtype":"F32","shape":[2],"data_offsets":[4,12]})", 12)),
+              HasSubstr("overlap: b begins at byte 4"));
+  EXPECT_THAT(refusal(two(a, R"({"dtype":"F32","shape":[2],"data_offsets":[16,8]})", 16)),
+              HasSubstr("end before they begin"));
   EXPECT_THAT(refusal(two(a, R"({"dtype":"BF16","shape":[2],"data_offsets":[8,16]})", 16)),
               testing::AllOf(HasSubstr("takes 4 bytes"), HasSubstr("hold 8")));
-  EXPECT_THAT(refusal(two(a, R"({"dtype":"F31","shape":[2],"data_offsets":[8,16]})", 16)), HasSubstr("unknown dtype \"F31\""));
-  EXPECT_THAT(refusal(two(a, R"({"dtype":"F32","shape":[8589934592,8589934592],"data_offsets":[8,16]})", 16)), HasSubstr("overflows"));
+  EXPECT_THAT(refusal(two(a, R"({"dtype":"F31","shape":[2],"data_offsets":[8,16]})", 16)),
+              HasSubstr("unknown dtype \"F31\""));
+  EXPECT_THAT(refusal(two(a, R"({"dtype":"F32","shape":[8589934592,8589934592],"data_offsets":[8,16]})", 16)),
+              HasSubstr("overflows"));
 }
 
 TEST(Safetensors, WritesTheBytesOfTheReferenceWriter) {
@@ -66,12 +75,15 @@ TEST(Safetensors, WritesTheBytesOfTheReferenceWriter) {
                                             {"z", {z.data(), DType::kF64, {}}},
                                             {"a", {x.data(), DType::kF32, {2}}}});
   // Wider types first, then by name; the header padded to a multiple of 8.
-  std::string header = R"({"__metadata__":{"format":"pt"},"z":{"dtype":"F64","shape":[],"data_offsets":[0,8]},)"
-                       R"("a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]},"b":{"dtype":"F32","shape":[2,1],"data_offsets":[16,24]},)"
-                       R"("y":{"dtype":"BF16","shape":[3],"data_offsets":[24,30]}})";
+  std::string header =
+      R"({"__metadata__":{"format":"pt"},"z":{"dtype":"F64","shape":[],"data_offsets":[0,8]},)"
+      R"("a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]},"b":{"dtype":"F32","shape":[2,1],"data_offsets":[16,24]},)"
+      R"("y":{"dtype":"BF16","shape":[3],"data_offsets":[24,30]}})";
   while (header.size() % 8 != 0) header += ' ';
   std::string expected = little_endian(header.size()) + header;
-  const auto append = [&](const void* data, std::size_t size) { expected.append(static_cast<const char*>(data), size); };
+  const auto append = [&](const void* data, std::size_t size) {
+    expected.append(static_cast<const char*>(data), size);
+  };
   append(z.data(), 8);
   append(x.data(), 8);
   append(x.data(), 8);
@@ -94,13 +106,16 @@ TEST(Safetensors, ReadsBackWhatItWrote) {
 TEST(Safetensors, KeepsEntriesThatOurTypesCannotHold) {
   const support::TmpDir dir;
   dir.write("m.safetensors", safetensors_bytes(R"({"mask":{"dtype":"BOOL","shape":[1,1,2,2],"data_offsets":[0,4]},)"
-                                               R"("deep":{"dtype":"U8","shape":[1,1,1,1,1],"data_offsets":[4,5]}})", 5));
+                                               R"("deep":{"dtype":"U8","shape":[1,1,1,1,1],"data_offsets":[4,5]}})",
+                                               5));
   const SafetensorsFile file(dir / "m.safetensors");
   EXPECT_EQ(file.entries().size(), 2u);
   EXPECT_TRUE(file.tensors().empty());
 }
 
-TEST(Safetensors, AMissingFileIsTheCallersMistake) { EXPECT_THROW(SafetensorsFile("/nonexistent/m.safetensors"), ConfigError); }
+TEST(Safetensors, AMissingFileIsTheCallersMistake) {
+  EXPECT_THROW(SafetensorsFile("/nonexistent/m.safetensors"), ConfigError);
+}
 
 }  // namespace
 }  // namespace convoy::checkpoint

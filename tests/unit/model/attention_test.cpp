@@ -41,10 +41,12 @@ TEST(Attention, SeesItsOwnDocumentsPastAndItself) {
   set(saved.qkv, {0, 0, 0, 0, 0, 0, 2, 20, 0, 0, 0, 0, 0, 0, 4, 40, 0, 0, 0, 0, 0, 0, 9, 90});
   MicroBatch micro{.batch = 1, .sequence = 3, .tokens = {}, .targets = {}, .positions = positions.view()};
   forward(stream, config, micro, saved);
-  EXPECT_THAT(values_of(saved.heads), testing::Pointwise(testing::FloatNear(1e-5f), {2, 20, 2, 20, 3, 30, 3, 30, 5, 50, 5, 50}));
+  EXPECT_THAT(values_of(saved.heads),
+              testing::Pointwise(testing::FloatNear(1e-5f), {2, 20, 2, 20, 3, 30, 3, 30, 5, 50, 5, 50}));
   micro.documents = true;
   forward(stream, config, micro, saved);
-  EXPECT_THAT(values_of(saved.heads), testing::Pointwise(testing::FloatNear(1e-5f), {2, 20, 2, 20, 3, 30, 3, 30, 9, 90, 9, 90}));
+  EXPECT_THAT(values_of(saved.heads),
+              testing::Pointwise(testing::FloatNear(1e-5f), {2, 20, 2, 20, 3, 30, 3, 30, 9, 90, 9, 90}));
 }
 
 }  // namespace

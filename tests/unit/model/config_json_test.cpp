@@ -37,7 +37,8 @@ void expect_same(const Config& a, const Config& b, const std::string& what) {
 }
 
 TEST(ConfigJson, EveryPresetReadsBackToItself) {
-  for (const std::string& name : preset_names()) expect_same(parse_config(to_json(preset(name), "bfloat16"), name), preset(name), name);
+  for (const std::string& name : preset_names())
+    expect_same(parse_config(to_json(preset(name), "bfloat16"), name), preset(name), name);
 }
 
 TEST(ConfigJson, RareChoicesReadBack) {

@@ -12,8 +12,12 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string llama(const std::string& more = "") { return R"({"architectures": ["LlamaForCausalLM"])" + (more.empty() ? "" : ", " + more) + "}"; }
-std::string gpt2(const std::string& more = "") { return R"({"architectures": ["GPT2LMHeadModel"])" + (more.empty() ? "" : ", " + more) + "}"; }
+std::string llama(const std::string& more = "") {
+  return R"({"architectures": ["LlamaForCausalLM"])" + (more.empty() ? "" : ", " + more) + "}";
+}
+std::string gpt2(const std::string& more = "") {
+  return R"({"architectures": ["GPT2LMHeadModel"])" + (more.empty() ? "" : ", " + more) + "}";
+}
 
 // The problems of a configuration, or "accepted".
 std::string problems(const std::string& json) {
@@ -68,8 +72,10 @@ TEST(Config, ModelTypeAloneNamesTheArchitecture) {
 }
 
 TEST(Config, ReadsTheOlderFormOfRope) {
-  const Config c = parse_config(llama(R"("rope_theta": 500000.0, "torch_dtype": "bfloat16", "rope_scaling": {"rope_type": "llama3",
-      "factor": 32.0, "low_freq_factor": 1.5, "high_freq_factor": 4.5, "original_max_position_embeddings": 4096})"), "x");
+  const Config c =
+      parse_config(llama(R"("rope_theta": 500000.0, "torch_dtype": "bfloat16", "rope_scaling": {"rope_type": "llama3",
+      "factor": 32.0, "low_freq_factor": 1.5, "high_freq_factor": 4.5, "original_max_position_embeddings": 4096})"),
+                   "x");
   EXPECT_EQ(c.rope_theta, 500000.0);
   ASSERT_TRUE(c.rope_scaling);
   EXPECT_EQ(c.rope_scaling->factor, 32.0);
@@ -79,20 +85,27 @@ TEST(Config, ReadsTheOlderFormOfRope) {
 }
 
 TEST(Config, ReadsTheNewerFormOfRope) {
-  const Config c = parse_config(llama(R"("dtype": "float32", "rope_parameters": {"rope_type": "llama3", "rope_theta": 7.5e5,
-      "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 50})"), "x");
+  const Config c =
+      parse_config(llama(R"("dtype": "float32", "rope_parameters": {"rope_type": "llama3", "rope_theta": 7.5e5,
+      "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 50})"),
+                   "x");
   EXPECT_EQ(c.rope_theta, 7.5e5);
   ASSERT_TRUE(c.rope_scaling);
   EXPECT_EQ(c.rope_scaling->original_positions, 50);
 }
 
 TEST(Config, BothFormsOfRopeMustAgree) {
-  EXPECT_EQ(problems(llama(R"("rope_theta": 5e5, "rope_scaling": null, "rope_parameters": {"rope_type": "default", "rope_theta": 500000})")),
-            "accepted");
+  EXPECT_EQ(
+      problems(llama(
+          R"("rope_theta": 5e5, "rope_scaling": null, "rope_parameters": {"rope_type": "default", "rope_theta": 500000})")),
+      "accepted");
   EXPECT_THAT(problems(llama(R"("rope_theta": 10000.0, "rope_parameters": {"rope_theta": 500000.0})")),
               testing::AllOf(HasSubstr("rope_theta"), HasSubstr("10000"), HasSubstr("500000")));
-  EXPECT_THAT(problems(llama(R"("rope_scaling": null, "rope_parameters": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
-      "high_freq_factor": 4.0, "original_max_position_embeddings": 50})")), HasSubstr("rope_scaling: disagrees"));
+  EXPECT_THAT(
+      problems(llama(
+          R"("rope_scaling": null, "rope_parameters": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
+      "high_freq_factor": 4.0, "original_max_position_embeddings": 50})")),
+      HasSubstr("rope_scaling: disagrees"));
 }
 
 TEST(Config, BothFormsOfDtypeMustAgree) {
@@ -102,18 +115,24 @@ TEST(Config, BothFormsOfDtypeMustAgree) {
 
 TEST(Config, RefusesOtherRopeTypesNamingKeyFoundAndExpected) {
   EXPECT_THAT(problems(llama(R"("rope_scaling": {"type": "linear", "factor": 2.0})")),
-              testing::AllOf(HasSubstr("dir/config.json"), HasSubstr("rope_scaling.rope_type"), HasSubstr("linear"), HasSubstr("llama3")));
-  EXPECT_THAT(problems(llama(R"("rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4, "factor": 2.0})")), HasSubstr("yarn"));
-  EXPECT_THAT(problems(llama(R"("rope_parameters": {"rope_type": "llama3", "factor": 8.0})")), HasSubstr("low_freq_factor"));
+              testing::AllOf(HasSubstr("dir/config.json"), HasSubstr("rope_scaling.rope_type"), HasSubstr("linear"),
+                             HasSubstr("llama3")));
+  EXPECT_THAT(problems(llama(R"("rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4, "factor": 2.0})")),
+              HasSubstr("yarn"));
+  EXPECT_THAT(problems(llama(R"("rope_parameters": {"rope_type": "llama3", "factor": 8.0})")),
+              HasSubstr("low_freq_factor"));
 }
 
 TEST(Config, RefusesWhatWouldChangeTheMathematics) {
-  EXPECT_THAT(problems(gpt2(R"("activation_function": "gelu")")), testing::AllOf(HasSubstr("gelu_new"), HasSubstr("\"gelu\"")));
+  EXPECT_THAT(problems(gpt2(R"("activation_function": "gelu")")),
+              testing::AllOf(HasSubstr("gelu_new"), HasSubstr("\"gelu\"")));
   EXPECT_THAT(problems(llama(R"("hidden_act": "gelu")")), testing::AllOf(HasSubstr("hidden_act"), HasSubstr("silu")));
-  EXPECT_THAT(problems(gpt2(R"("scale_attn_by_inverse_layer_idx": true)")), HasSubstr("scale_attn_by_inverse_layer_idx"));
+  EXPECT_THAT(problems(gpt2(R"("scale_attn_by_inverse_layer_idx": true)")),
+              HasSubstr("scale_attn_by_inverse_layer_idx"));
   EXPECT_THAT(problems(gpt2(R"("scale_attn_weights": false)")), HasSubstr("scale_attn_weights"));
   EXPECT_THAT(problems(gpt2(R"("add_cross_attention": true)")), HasSubstr("add_cross_attention"));
-  EXPECT_THAT(problems(llama(R"("sliding_window": 4096)")), testing::AllOf(HasSubstr("sliding_window"), HasSubstr("4096")));
+  EXPECT_THAT(problems(llama(R"("sliding_window": 4096)")),
+              testing::AllOf(HasSubstr("sliding_window"), HasSubstr("4096")));
   EXPECT_THAT(problems(llama(R"("quantization_config": {"bits": 4})")), HasSubstr("quantization_config"));
   EXPECT_THAT(problems(llama(R"("partial_rotary_factor": 0.5)")), HasSubstr("partial_rotary_factor"));
   EXPECT_THAT(problems(llama(R"("head_dim": 33)")), HasSubstr("even"));
@@ -121,7 +140,8 @@ TEST(Config, RefusesWhatWouldChangeTheMathematics) {
 
 TEST(Config, RefusesShapesThatDoNotDivide) {
   EXPECT_THAT(problems(gpt2(R"("n_embd": 100, "n_head": 7)")), testing::AllOf(HasSubstr("100"), HasSubstr("7")));
-  EXPECT_THAT(problems(llama(R"("num_attention_heads": 32, "num_key_value_heads": 5)")), HasSubstr("num_key_value_heads"));
+  EXPECT_THAT(problems(llama(R"("num_attention_heads": 32, "num_key_value_heads": 5)")),
+              HasSubstr("num_key_value_heads"));
 }
 
 TEST(Config, RefusesUnknownArchitectures) {
@@ -139,10 +159,15 @@ TEST(Config, RefusesUnknownKeysWithASuggestion) {
 }
 
 TEST(Config, AcceptsTheKeysThatTransformersWritesAlong) {
-  EXPECT_EQ(problems(llama(R"("use_cache": true, "pad_token_id": null, "pretraining_tp": 1, "transformers_version": "5.24.0",
-      "_name_or_path": "x", "attention_dropout": 0.0, "eos_token_id": [2, 3])")), "accepted");
-  EXPECT_EQ(problems(gpt2(R"("n_ctx": 1024, "reorder_and_upcast_attn": false, "summary_type": "cls_index", "task_specific_params": {},
-      "n_inner": null)")), "accepted");
+  EXPECT_EQ(
+      problems(llama(R"("use_cache": true, "pad_token_id": null, "pretraining_tp": 1, "transformers_version": "5.24.0",
+      "_name_or_path": "x", "attention_dropout": 0.0, "eos_token_id": [2, 3])")),
+      "accepted");
+  EXPECT_EQ(
+      problems(gpt2(
+          R"("n_ctx": 1024, "reorder_and_upcast_attn": false, "summary_type": "cls_index", "task_specific_params": {},
+      "n_inner": null)")),
+      "accepted");
 }
 
 TEST(Config, ListsEveryProblemAtOnce) {

@@ -22,8 +22,9 @@ struct EmbeddingTest : testing::Test {
 
 TEST_F(EmbeddingTest, Gpt2AddsTheTablesRowsOfTokenAndPosition) {
   config.architecture = Architecture::kGpt2;
-  Parameters parameters({{.name = "transformer.wte.weight", .shape = {3, 1}}, {.name = "transformer.wpe.weight", .shape = {2, 1}}},
-                        tensor::DType::kF32, true);
+  Parameters parameters(
+      {{.name = "transformer.wte.weight", .shape = {3, 1}}, {.name = "transformer.wpe.weight", .shape = {2, 1}}},
+      tensor::DType::kF32, true);
   set(parameters.weight(0), {1, 2, 3});
   set(parameters.weight(1), {10, 20});
   const Embedding embedding = make_embedding(parameters, config);

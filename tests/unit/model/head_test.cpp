@@ -33,16 +33,18 @@ struct HeadTest : testing::Test {
     config.heads = config.key_value_heads = config.head_size = config.ffn_width = config.layers = 1;
     config.tied_embeddings = tied;
     const std::string classifier = tied ? "model.embed_tokens.weight" : "lm_head.weight";
-    parameters = std::make_unique<Parameters>(
-        std::vector<Parameter>{{.name = classifier, .shape = {kVocabulary, kWidth}}, {.name = "model.norm.weight", .shape = {kWidth}}},
-        tensor::DType::kF32, true);
+    parameters =
+        std::make_unique<Parameters>(std::vector<Parameter>{{.name = classifier, .shape = {kVocabulary, kWidth}},
+                                                            {.name = "model.norm.weight", .shape = {kWidth}}},
+                                     tensor::DType::kF32, true);
     for (std::uint64_t i = 0; i < kVocabulary * kWidth; ++i) parameters->weight(0).as<float>()[i] = normal_at(1, i);
     set(parameters->weight(1), {1, 1, 1});
     plan(workspace, buffers, config, kRows, tensor::DType::kF32, true);
     plan(workspace, saved, config, kRows, tensor::DType::kF32, true);
     workspace.allocate();
     for (std::uint64_t i = 0; i < kRows * kWidth; ++i) saved.norm.sum.as<float>()[i] = normal_at(2, i);
-    for (std::int32_t i = 0; i < kRows; ++i) targets.as<std::int32_t>()[i] = i % 7 == 0 ? ops::kIgnoredTarget : i % kVocabulary;
+    for (std::int32_t i = 0; i < kRows; ++i)
+      targets.as<std::int32_t>()[i] = i % 7 == 0 ? ops::kIgnoredTarget : i % kVocabulary;
     Head head = make_head(stream, config, *parameters);
     pack(stream, head.classifier);
     forward_norm(stream, head, micro, {}, saved);
@@ -70,7 +72,8 @@ Expected expected_of(const HeadTest& test, double scale) {
     expected.loss += std::log(sum) - logits[target];
     for (std::int64_t v = 0; v < kVocabulary; ++v) {
       const double dlogit = scale * (std::exp(logits[v]) / sum - (v == target ? 1.0 : 0.0));
-      for (std::int64_t c = 0; c < kWidth; ++c) expected.dweight[static_cast<std::size_t>(v * kWidth + c)] += dlogit * y[c];
+      for (std::int64_t c = 0; c < kWidth; ++c)
+        expected.dweight[static_cast<std::size_t>(v * kWidth + c)] += dlogit * y[c];
     }
   }
   return expected;
@@ -113,7 +116,8 @@ TEST_F(HeadTest, TheLogitsOfARowAreItsProductWithTheClassifier) {
   const auto* y = saved.norm.y.as<float>() + 1050 * kWidth;
   for (std::int64_t v = 0; v < kVocabulary; ++v) {
     double expected = 0.0;
-    for (std::int64_t c = 0; c < kWidth; ++c) expected += static_cast<double>(parameters->weight(0).as<float>()[v * kWidth + c]) * y[c];
+    for (std::int64_t c = 0; c < kWidth; ++c)
+      expected += static_cast<double>(parameters->weight(0).as<float>()[v * kWidth + c]) * y[c];
     EXPECT_NEAR(logits.as<float>()[v], expected, 1e-5);
   }
 }

@@ -19,7 +19,8 @@ struct LinearTest : testing::Test {
                          {.name = "p.a.bias", .shape = {2}},
                          {.name = "p.b.weight", .shape = {1, 2}},
                          {.name = "p.b.bias", .shape = {1}}},
-                        tensor::DType::kF32, true};
+                        tensor::DType::kF32,
+                        true};
   Linear layer = make_linear(stream, parameters, ops::WeightLayout::kOutIn, "p.", {"a", "b"}, true);
 
   LinearTest() {

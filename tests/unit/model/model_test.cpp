@@ -43,25 +43,31 @@ Config tiny(Architecture architecture, bool tied) {
 }
 
 struct Data {
-  Tensor tokens{{kBatch, kSequence}, DType::kI32}, targets{{kBatch, kSequence}, DType::kI32}, positions{{kBatch, kSequence}, DType::kI32};
+  Tensor tokens{{kBatch, kSequence}, DType::kI32}, targets{{kBatch, kSequence}, DType::kI32},
+      positions{{kBatch, kSequence}, DType::kI32};
 
   explicit Data(const Config& config) {
     for (std::int64_t i = 0; i < kBatch * kSequence; ++i) {
       tokens.as<std::int32_t>()[i] = static_cast<std::int32_t>((i * 5 + 3) % config.vocabulary);
       targets.as<std::int32_t>()[i] = static_cast<std::int32_t>((i * 7 + 1) % config.vocabulary);
-      positions.as<std::int32_t>()[i] = static_cast<std::int32_t>(i % kSequence < 3 ? i % kSequence : i % kSequence - 3);
+      positions.as<std::int32_t>()[i] =
+          static_cast<std::int32_t>(i % kSequence < 3 ? i % kSequence : i % kSequence - 3);
     }
     targets.as<std::int32_t>()[4] = ops::kIgnoredTarget;
   }
   Batch batch(bool documents = false) const {
-    return {.tokens = tokens.view(), .targets = targets.view(), .positions = documents ? positions.view() : tensor::View{}};
+    return {
+        .tokens = tokens.view(), .targets = targets.view(), .positions = documents ? positions.view() : tensor::View{}};
   }
 };
 
 struct TinyModel {
   TinyModel(const Config& model_config, DType dtype, int threads, bool training = true)
-      : config(model_config), stream(ops::cpu_backend(), threads), parameters(parameter_table(config), dtype, training),
-        model(stream, config, parameters, kBatch, kSequence, training), data(config) {
+      : config(model_config),
+        stream(ops::cpu_backend(), threads),
+        parameters(parameter_table(config), dtype, training),
+        model(stream, config, parameters, kBatch, kSequence, training),
+        data(config) {
     for (std::size_t i = 0; i < parameters.size(); ++i) fill(i);
     model.pack(stream);
   }
@@ -70,7 +76,8 @@ struct TinyModel {
     const MutableView weight = parameters.weight(i);
     const std::uint64_t key = stream_key(11, parameters.table()[i].name);
     for (std::int64_t j = 0; j < weight.count(); ++j) {
-      const float value = 0.3f * normal_at(key, static_cast<std::uint64_t>(j)) + (parameters.table()[i].init == Init::kOne ? 1.0f : 0.0f);
+      const float value = 0.3f * normal_at(key, static_cast<std::uint64_t>(j)) +
+                          (parameters.table()[i].init == Init::kOne ? 1.0f : 0.0f);
       if (weight.dtype == DType::kF32) weight.as<float>()[j] = value;
       if (weight.dtype == DType::kBF16) weight.as<tensor::Bf16>()[j] = tensor::to_bf16(value);
     }
@@ -102,7 +109,7 @@ class ModelGradient : public testing::TestWithParam<Choice> {};
 
 // Along the gradient itself the slope of the loss is the gradient's length; a gradient that is wrong has another slope.
 TEST_P(ModelGradient, IsTheSlopeOfTheLoss) {
-  constexpr double kStep = 5e-3;       // truncation falls with its square, fp32 rounding of the loss grows with its inverse
+  constexpr double kStep = 5e-3;  // truncation falls with its square, fp32 rounding of the loss grows with its inverse
   constexpr double kTolerance = 5e-3;  // relative
   TinyModel s(tiny(GetParam().architecture, GetParam().tied), DType::kF32, 1);
   const Batch batch = s.data.batch(GetParam().documents);
@@ -148,14 +155,16 @@ TEST_P(ModelOf, AddsItsGradientsAndScalesThem) {
   const std::vector<float> once = s.gradients();
   s.model.forward_backward(s.stream, s.data.batch(), 0.5f);
   const std::vector<float> more = s.gradients();
-  for (std::size_t i = 0; i < once.size(); ++i) ASSERT_NEAR(more[i], 1.5f * once[i], 1e-5f + 1e-5f * std::abs(once[i])) << i;
+  for (std::size_t i = 0; i < once.size(); ++i)
+    ASSERT_NEAR(more[i], 1.5f * once[i], 1e-5f + 1e-5f * std::abs(once[i])) << i;
 }
 
 TEST_P(ModelOf, RepeatsItselfToTheBitWithOneAndWithTwoThreads) {
   for (const DType dtype : {DType::kF32, DType::kBF16}) {
     for (const int threads : {1, 2}) {
       TinyModel a(tiny(GetParam(), false), dtype, threads), b(tiny(GetParam(), false), dtype, threads);
-      EXPECT_EQ(a.model.forward_backward(a.stream, a.data.batch(), 1.0f).sum, b.model.forward_backward(b.stream, b.data.batch(), 1.0f).sum);
+      EXPECT_EQ(a.model.forward_backward(a.stream, a.data.batch(), 1.0f).sum,
+                b.model.forward_backward(b.stream, b.data.batch(), 1.0f).sum);
       EXPECT_EQ(a.gradients(), b.gradients()) << threads << " threads";
       a.parameters.zero_gradients(a.stream);
       a.model.forward_backward(a.stream, a.data.batch(), 1.0f);
@@ -251,7 +260,8 @@ TEST_P(ModelOf, RefusesIdsThatWouldReadOutsideATable) {
     std::swap(values.as<std::int32_t>()[index], wrong);
     return text;
   };
-  EXPECT_THAT(refusal(s.data.tokens, 9, 13), testing::AllOf(HasSubstr("token id 13 at sequence 1, position 2"), HasSubstr("vocabulary of 13")));
+  EXPECT_THAT(refusal(s.data.tokens, 9, 13),
+              testing::AllOf(HasSubstr("token id 13 at sequence 1, position 2"), HasSubstr("vocabulary of 13")));
   EXPECT_THAT(refusal(s.data.tokens, 0, -1), HasSubstr("token id -1"));
   EXPECT_THAT(refusal(s.data.targets, 1, 13), HasSubstr("target id 13"));
   EXPECT_THAT(refusal(s.data.positions, 0, 1), HasSubstr("position 1"));
@@ -285,7 +295,8 @@ TEST(Model, AFreshModelsLossIsNearLnV) {
   config.head_size = 16;
   config.initializer_range = 0.02;
   TinyModel s(config, DType::kF32, 1);
-  for (std::size_t i = 0; i < s.parameters.size(); ++i) initial_values(s.parameters.table()[i], 5, s.stream, s.parameters.weight(i));
+  for (std::size_t i = 0; i < s.parameters.size(); ++i)
+    initial_values(s.parameters.table()[i], 5, s.stream, s.parameters.weight(i));
   s.model.pack(s.stream);
   const LossSum loss = s.model.evaluate(s.stream, s.data.batch());
   EXPECT_NEAR(loss.sum / static_cast<double>(loss.targets), std::log(997.0) + 48 * 0.02 * 0.02 / 2, 0.1);

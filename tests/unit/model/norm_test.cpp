@@ -19,7 +19,8 @@ constexpr float kRounding = 1e-6f;  // a few fp32 operations on values of order 
 
 struct NormTest : testing::Test {
   device::Stream stream{ops::cpu_backend(), 1};
-  Parameters parameters{{{.name = "n.weight", .shape = {2}}, {.name = "n.bias", .shape = {2}}}, tensor::DType::kF32, true};
+  Parameters parameters{
+      {{.name = "n.weight", .shape = {2}}, {.name = "n.bias", .shape = {2}}}, tensor::DType::kF32, true};
   MicroBatch micro{.batch = 1, .sequence = 1, .tokens = {}, .targets = {}, .positions = {}};
   Config config;
   Workspace workspace;
@@ -70,7 +71,8 @@ TEST_F(NormTest, BackwardAddsTheGradientThatReachesTheSumDirectly) {
   tensor::Tensor dx = tensor_of({1, 2}, {100, 200});
   backward(stream, norm, micro, saved, dy.view(), dx.view(), dx.mutable_view());
   const float rms = std::sqrt(12.5f), along = 7.0f / 25.0f;  // (1, 1) = along * (3, 4) + across
-  EXPECT_THAT(values_of(dx.view()), Pointwise(FloatNear(1e-4f), {100 + (1 - 3 * along) / rms, 200 + (1 - 4 * along) / rms}));
+  EXPECT_THAT(values_of(dx.view()),
+              Pointwise(FloatNear(1e-4f), {100 + (1 - 3 * along) / rms, 200 + (1 - 4 * along) / rms}));
   EXPECT_NEAR(parameters.gradient(0).as<float>()[0], 0.5f * 3 / rms, kRounding);
 }
 

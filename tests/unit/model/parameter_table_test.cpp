@@ -38,24 +38,24 @@ TEST(ParameterTable, LlamaListsUnfusedNamesInModelOrder) {
               testing::ElementsAre("model.embed_tokens.weight", "model.layers.0.input_layernorm.weight",
                                    "model.layers.0.self_attn.q_proj.weight", "model.layers.0.self_attn.k_proj.weight",
                                    "model.layers.0.self_attn.v_proj.weight", "model.layers.0.self_attn.o_proj.weight",
-                                   "model.layers.0.post_attention_layernorm.weight", "model.layers.0.mlp.gate_proj.weight",
-                                   "model.layers.0.mlp.up_proj.weight", "model.layers.0.mlp.down_proj.weight", "model.norm.weight",
-                                   "lm_head.weight"));
+                                   "model.layers.0.post_attention_layernorm.weight",
+                                   "model.layers.0.mlp.gate_proj.weight", "model.layers.0.mlp.up_proj.weight",
+                                   "model.layers.0.mlp.down_proj.weight", "model.norm.weight", "lm_head.weight"));
 }
 
 TEST(ParameterTable, Gpt2ListsUnfusedNamesInModelOrder) {
   Config c = preset("gpt2-124m");
   c.layers = 1;
-  EXPECT_THAT(names(parameter_table(c)),
-              testing::ElementsAre("transformer.wte.weight", "transformer.wpe.weight", "transformer.h.0.ln_1.weight",
-                                   "transformer.h.0.ln_1.bias", "transformer.h.0.attn.q_attn.weight",
-                                   "transformer.h.0.attn.k_attn.weight", "transformer.h.0.attn.v_attn.weight",
-                                   "transformer.h.0.attn.q_attn.bias", "transformer.h.0.attn.k_attn.bias",
-                                   "transformer.h.0.attn.v_attn.bias", "transformer.h.0.attn.c_proj.weight",
-                                   "transformer.h.0.attn.c_proj.bias", "transformer.h.0.ln_2.weight", "transformer.h.0.ln_2.bias",
-                                   "transformer.h.0.mlp.c_fc.weight", "transformer.h.0.mlp.c_fc.bias",
-                                   "transformer.h.0.mlp.c_proj.weight", "transformer.h.0.mlp.c_proj.bias", "transformer.ln_f.weight",
-                                   "transformer.ln_f.bias"));
+  EXPECT_THAT(
+      names(parameter_table(c)),
+      testing::ElementsAre(
+          "transformer.wte.weight", "transformer.wpe.weight", "transformer.h.0.ln_1.weight",
+          "transformer.h.0.ln_1.bias", "transformer.h.0.attn.q_attn.weight", "transformer.h.0.attn.k_attn.weight",
+          "transformer.h.0.attn.v_attn.weight", "transformer.h.0.attn.q_attn.bias", "transformer.h.0.attn.k_attn.bias",
+          "transformer.h.0.attn.v_attn.bias", "transformer.h.0.attn.c_proj.weight", "transformer.h.0.attn.c_proj.bias",
+          "transformer.h.0.ln_2.weight", "transformer.h.0.ln_2.bias", "transformer.h.0.mlp.c_fc.weight",
+          "transformer.h.0.mlp.c_fc.bias", "transformer.h.0.mlp.c_proj.weight", "transformer.h.0.mlp.c_proj.bias",
+          "transformer.ln_f.weight", "transformer.ln_f.bias"));
 }
 
 TEST(ParameterTable, ShapesAreInTheOrientationOfHuggingFacesFiles) {
@@ -86,13 +86,13 @@ TEST(ParameterTable, ResidualProjectionsStartSmallerWithDepth) {
 
 TEST(ParameterTable, SplitsColumnParallelOutputsAndRowParallelInputs) {
   const std::vector<Parameter> llama = parameter_table(small_llama());
-  EXPECT_EQ(find(llama, "model.layers.0.mlp.gate_proj.weight").split, Split::kRows);      // [out, in]: outputs
-  EXPECT_EQ(find(llama, "model.layers.0.mlp.down_proj.weight").split, Split::kColumns);   // [out, in]: inputs
+  EXPECT_EQ(find(llama, "model.layers.0.mlp.gate_proj.weight").split, Split::kRows);     // [out, in]: outputs
+  EXPECT_EQ(find(llama, "model.layers.0.mlp.down_proj.weight").split, Split::kColumns);  // [out, in]: inputs
   EXPECT_TRUE(find(llama, "model.norm.weight").partial);
   const std::vector<Parameter> gpt2 = parameter_table(preset("gpt2-124m"));
-  EXPECT_EQ(find(gpt2, "transformer.h.0.mlp.c_fc.weight").split, Split::kColumns);        // [in, out]: outputs
+  EXPECT_EQ(find(gpt2, "transformer.h.0.mlp.c_fc.weight").split, Split::kColumns);  // [in, out]: outputs
   EXPECT_EQ(find(gpt2, "transformer.h.0.mlp.c_fc.bias").split, Split::kRows);
-  EXPECT_EQ(find(gpt2, "transformer.h.0.mlp.c_proj.weight").split, Split::kRows);         // [in, out]: inputs
+  EXPECT_EQ(find(gpt2, "transformer.h.0.mlp.c_proj.weight").split, Split::kRows);  // [in, out]: inputs
   EXPECT_EQ(find(gpt2, "transformer.h.0.mlp.c_proj.bias").split, Split::kReplicated);
 }
 

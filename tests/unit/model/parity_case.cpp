@@ -28,14 +28,17 @@ json read_json(const Path& path) { return json::parse(read_file(path, "parity ca
 }  // namespace
 
 ParityCase::ParityCase(const std::string& name)
-    : folder_(Path(CONVOY_GOLDEN_DIR) / "parity" / name), case_(read_json(folder_ / "case.json")), expected_(read_json(folder_ / "expected.json")) {
+    : folder_(Path(CONVOY_GOLDEN_DIR) / "parity" / name),
+      case_(read_json(folder_ / "case.json")),
+      expected_(read_json(folder_ / "expected.json")) {
   const json& sizes = case_["batch"];
   steps_ = sizes["steps"];
   sequences_ = sizes["sequences"];
   sequence_ = sizes["tokens"];
   micro_batches_ = sizes["micro_batches"];
   const bool narrow = case_["tokens"]["dtype"] == "uint16";
-  const std::vector<std::int32_t> windows = narrow ? read_integers<std::uint16_t>(folder_ / "tokens.bin") : read_integers<std::int32_t>(folder_ / "tokens.bin");
+  const std::vector<std::int32_t> windows = narrow ? read_integers<std::uint16_t>(folder_ / "tokens.bin")
+                                                   : read_integers<std::int32_t>(folder_ / "tokens.bin");
   for (std::int64_t window = 0; window < (steps_ + 1) * sequences_; ++window) {
     for (std::int64_t t = 0; t < sequence_; ++t) {
       tokens_.push_back(windows[static_cast<std::size_t>(window * (sequence_ + 1) + t)]);
@@ -46,32 +49,42 @@ ParityCase::ParityCase(const std::string& name)
   if (case_.contains("positions")) positions_ = read_integers<std::int32_t>(folder_ / "positions.bin");
 }
 
-tensor::View ParityCase::view(const std::vector<std::int32_t>& values, std::int64_t step, std::int64_t micro_batch) const {
+tensor::View ParityCase::view(const std::vector<std::int32_t>& values, std::int64_t step,
+                              std::int64_t micro_batch) const {
   const std::int64_t first = (step * sequences_ + micro_batch * micro_batch_size()) * sequence_;
   return {values.data() + first, DType::kI32, {micro_batch_size(), sequence_}};
 }
 
 Batch ParityCase::batch(std::int64_t step, std::int64_t micro_batch) const {
-  Batch batch{.tokens = view(tokens_, step, micro_batch), .targets = view(targets_, step, micro_batch), .positions = {}};
+  Batch batch{
+      .tokens = view(tokens_, step, micro_batch), .targets = view(targets_, step, micro_batch), .positions = {}};
   if (!positions_.empty()) batch.positions = view(positions_, step, micro_batch);
   return batch;
 }
 
 std::int64_t ParityCase::target_count(std::int64_t step) const {
-  return step == steps_ ? case_["eval_target_count"].get<std::int64_t>() : case_["target_counts"][static_cast<std::size_t>(step)].get<std::int64_t>();
+  return step == steps_ ? case_["eval_target_count"].get<std::int64_t>()
+                        : case_["target_counts"][static_cast<std::size_t>(step)].get<std::int64_t>();
 }
 
 Config ParityCase::config() const { return read_config(folder_); }
 
 optim::AdamWConstants ParityCase::optimizer() const {
   const json& o = case_["optimizer"];
-  return {.beta1 = o["betas"][0], .beta2 = o["betas"][1], .epsilon = o["eps"], .weight_decay = o["weight_decay"], .clip_norm = o["clip"]};
+  return {.beta1 = o["betas"][0],
+          .beta2 = o["betas"][1],
+          .epsilon = o["eps"],
+          .weight_decay = o["weight_decay"],
+          .clip_norm = o["clip"]};
 }
 
 optim::LrSchedule ParityCase::schedule() const {
   const json& s = case_["schedule"];
   if (s["kind"] == "constant") return {.kind = optim::ScheduleKind::kConstant, .peak = s["peak"]};
-  return {.kind = optim::ScheduleKind::kCosine, .peak = s["peak"], .minimum = s["minimum"], .warmup_steps = s["warmup_steps"],
+  return {.kind = optim::ScheduleKind::kCosine,
+          .peak = s["peak"],
+          .minimum = s["minimum"],
+          .warmup_steps = s["warmup_steps"],
           .decay_steps = s["decay_steps"]};
 }
 
@@ -110,7 +123,8 @@ double ParityRun::accumulate(std::int64_t step) {
 }
 
 ParityRun::Step ParityRun::train(std::int64_t step) {
-  Step result{.loss = accumulate(step), .gradient_norm = optimizer_.gradient_norm(stream_), .rate = schedule_.rate(step)};
+  Step result{
+      .loss = accumulate(step), .gradient_norm = optimizer_.gradient_norm(stream_), .rate = schedule_.rate(step)};
   optimizer_.step(stream_, result.rate, step + 1, result.gradient_norm);
   model_.pack(stream_);
   return result;

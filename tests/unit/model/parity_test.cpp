@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training of tiny models against PyTorch in double precision: losses, logits, gradient norms, rates, gradients and final
-// weights, with the tolerances that the cases bring (tests/golden/parity; how they were found: docs/testing.md).
+// Training of tiny models against PyTorch in double precision: losses, logits, gradient norms, rates, gradients and
+// final weights, with the tolerances that the cases bring (tests/golden/parity; how they were found: docs/testing.md).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -32,7 +32,9 @@ class Checks {
       worst_name_ = what;
     }
   }
-  void report(const std::string& name) const { std::printf("%s: largest error %.3f of its tolerance (%s)\n", name.c_str(), worst_, worst_name_.c_str()); }
+  void report(const std::string& name) const {
+    std::printf("%s: largest error %.3f of its tolerance (%s)\n", name.c_str(), worst_, worst_name_.c_str());
+  }
 
  private:
   double worst_ = 0.0;
@@ -74,9 +76,10 @@ void check_statistics(Checks& checks, const std::string& name, const Values& val
   checks.close(name + " absmax", largest, expected["absmax"]);
 }
 
-// Every tensor under Hugging Face's names: its statistics and, if the case has the file, its distance from the reference's.
-void check_tensors(Checks& checks, const std::string& group, const std::vector<checkpoint::NamedTensor>& ours, const json& expected,
-                   const Path& reference, const json& undetermined) {
+// Every tensor under Hugging Face's names: its statistics and, if the case has the file, its distance from the
+// reference's.
+void check_tensors(Checks& checks, const std::string& group, const std::vector<checkpoint::NamedTensor>& ours,
+                   const json& expected, const Path& reference, const json& undetermined) {
   const support::TmpDir dir;
   checkpoint::write_hf_tensors(dir / "got.safetensors", ours, DType::kF32);
   const checkpoint::SafetensorsFile got(dir / "got.safetensors");
@@ -84,7 +87,8 @@ void check_tensors(Checks& checks, const std::string& group, const std::vector<c
   std::map<std::string, Values> wanted;
   if (std::filesystem::exists(reference)) {
     const checkpoint::SafetensorsFile file(reference);
-    for (const auto& tensor : file.tensors()) wanted[tensor.name] = determined(tensor.view, undetermined.value(tensor.name, json::array()));
+    for (const auto& tensor : file.tensors())
+      wanted[tensor.name] = determined(tensor.view, undetermined.value(tensor.name, json::array()));
   }
   for (const auto& tensor : got.tensors()) {
     const std::string name = group + " " + tensor.name;
@@ -100,13 +104,15 @@ void check_tensors(Checks& checks, const std::string& group, const std::vector<c
 
 std::vector<checkpoint::NamedTensor> gradients(ParityRun& run) {
   std::vector<checkpoint::NamedTensor> list;
-  for (std::size_t i = 0; i < run.parameters().size(); ++i) list.push_back({run.parameters().table()[i].name, run.parameters().gradient(i)});
+  for (std::size_t i = 0; i < run.parameters().size(); ++i)
+    list.push_back({run.parameters().table()[i].name, run.parameters().gradient(i)});
   return list;
 }
 
 std::vector<checkpoint::NamedTensor> weights(ParityRun& run) {
   std::vector<checkpoint::NamedTensor> list;
-  for (std::size_t i = 0; i < run.parameters().size(); ++i) list.push_back({run.parameters().table()[i].name, run.optimizer().master(i)});
+  for (std::size_t i = 0; i < run.parameters().size(); ++i)
+    list.push_back({run.parameters().table()[i].name, run.optimizer().master(i)});
   return list;
 }
 
@@ -114,7 +120,8 @@ void check_logits(Checks& checks, ParityRun& run, const json& expected) {
   const std::vector<float> logits = run.logits(expected["position"].get<std::int64_t>());
   ASSERT_EQ(logits.size(), expected["fp64"].size());
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    checks.close("logit " + std::to_string(i), logits[i], expected["fp64"][i].get<double>(), expected["tolerance"].get<double>());
+    checks.close("logit " + std::to_string(i), logits[i], expected["fp64"][i].get<double>(),
+                 expected["tolerance"].get<double>());
   }
 }
 
@@ -129,7 +136,8 @@ TEST_P(Parity, Fp32TrainingIsThatOfPyTorch) {
   checks.close("forward loss", run.evaluate(0), expected["forward_loss"]);
   check_logits(checks, run, expected["logits"]);
   run.accumulate(0);
-  check_tensors(checks, "gradient", gradients(run), expected["gradients"], data.file("grads.safetensors"), json::object());
+  check_tensors(checks, "gradient", gradients(run), expected["gradients"], data.file("grads.safetensors"),
+                json::object());
   for (std::int64_t step = 0; step < data.steps(); ++step) {
     const json& want = expected["steps"][static_cast<std::size_t>(step)];
     const ParityRun::Step got = run.train(step);
@@ -138,10 +146,12 @@ TEST_P(Parity, Fp32TrainingIsThatOfPyTorch) {
     checks.close(name + " norm", got.gradient_norm, want["grad_norm"]);
     checks.close(name + " clip", run.optimizer().clip_scale(got.gradient_norm), want["clip_scale"].get<double>(),
                  want["grad_norm"]["tolerance"].get<double>());
-    checks.close(name + " lr", got.rate, want["lr"]["fp64"].get<double>(), std::max(want["lr"]["tolerance"].get<double>(), 1e-12));
+    checks.close(name + " lr", got.rate, want["lr"]["fp64"].get<double>(),
+                 std::max(want["lr"]["tolerance"].get<double>(), 1e-12));
   }
   checks.close("eval loss", run.evaluate(data.steps()), expected["eval_loss"]);
-  check_tensors(checks, "weight", weights(run), expected["parameters"], data.file("final.safetensors"), expected["undetermined"]);
+  check_tensors(checks, "weight", weights(run), expected["parameters"], data.file("final.safetensors"),
+                expected["undetermined"]);
   checks.report(GetParam() + " fp32");
 }
 
@@ -166,7 +176,8 @@ std::string test_name(const testing::TestParamInfo<std::string>& test) {
   return name;
 }
 
-const auto kAll = testing::Values("gpt2-tiny", "gpt2-masked", "gpt2-docmask", "llama-gqa", "llama-tied", "llama-rope3", "llama-bias", "llama-eosmask");
+const auto kAll = testing::Values("gpt2-tiny", "gpt2-masked", "gpt2-docmask", "llama-gqa", "llama-tied", "llama-rope3",
+                                  "llama-bias", "llama-eosmask");
 
 INSTANTIATE_TEST_SUITE_P(Golden, Parity, kAll, test_name);
 INSTANTIATE_TEST_SUITE_P(Golden, ParityBf16, kAll, test_name);

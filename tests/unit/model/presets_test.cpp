@@ -12,9 +12,10 @@ namespace {
 // The exact counts that the authors or the published weight files give.
 TEST(Presets, HaveThePublishedNumbersOfParameters) {
   const std::map<std::string, std::int64_t> published = {
-      {"gpt2-124m", 124439808},   {"gpt2-355m", 354823168},    {"gpt2-774m", 774030080},     {"gpt2-1558m", 1557611200},
-      {"llama-1b", 1235814400},   {"llama-3b", 3212749824},    {"llama-7b", 6738415616},     {"llama-13b", 13015864320},
-      {"llama2-7b", 6738415616},  {"llama2-13b", 13015864320}, {"llama2-70b", 68976648192},  {"llama3-8b", 8030261248},
+      {"gpt2-124m", 124439808},    {"gpt2-355m", 354823168},    {"gpt2-774m", 774030080},
+      {"gpt2-1558m", 1557611200},  {"llama-1b", 1235814400},    {"llama-3b", 3212749824},
+      {"llama-7b", 6738415616},    {"llama-13b", 13015864320},  {"llama2-7b", 6738415616},
+      {"llama2-13b", 13015864320}, {"llama2-70b", 68976648192}, {"llama3-8b", 8030261248},
       {"llama3-70b", 70553706496}, {"llama3.1-8b", 8030261248}, {"llama3.1-405b", 405853388800},
   };
   for (const auto& [name, count] : published) EXPECT_EQ(parameter_count(parameter_table(preset(name))), count) << name;

@@ -28,7 +28,8 @@ TEST(RotaryTable, FrequenciesFallGeometrically) {
 // Three pairs, one in each band: wavelengths 2 pi, 20 pi and 200 pi against borders 100/4 and 100/1.
 TEST(RotaryTable, ScalingKeepsHighFrequenciesDividesLowOnesAndBlendsBetween) {
   Config config = heads_of(6, 1000.0);
-  config.rope_scaling = RopeScaling{.factor = 8.0, .low_frequency_factor = 1.0, .high_frequency_factor = 4.0, .original_positions = 100};
+  config.rope_scaling =
+      RopeScaling{.factor = 8.0, .low_frequency_factor = 1.0, .high_frequency_factor = 4.0, .original_positions = 100};
   const std::vector<double> frequencies = rotary_frequencies(config);
   ASSERT_EQ(frequencies.size(), 3u);
   EXPECT_NEAR(frequencies[0], 1.0, kRounding);

@@ -16,7 +16,9 @@ inline void set(const tensor::MutableView& view, std::initializer_list<float> va
   std::copy(values.begin(), values.end(), view.as<float>());
 }
 
-inline std::vector<float> values_of(const tensor::View& view) { return {view.as<float>(), view.as<float>() + view.count()}; }
+inline std::vector<float> values_of(const tensor::View& view) {
+  return {view.as<float>(), view.as<float>() + view.count()};
+}
 
 inline tensor::Tensor tensor_of(const tensor::Shape& shape, std::initializer_list<float> values) {
   tensor::Tensor made(shape, tensor::DType::kF32);

@@ -8,7 +8,8 @@ namespace {
 
 constexpr double kRounding = 1e-15;  // a few units in the last place of rates of order 1
 
-const LrSchedule kCosine{.kind = ScheduleKind::kCosine, .peak = 1.0, .minimum = 0.2, .warmup_steps = 4, .decay_steps = 12};
+const LrSchedule kCosine{
+    .kind = ScheduleKind::kCosine, .peak = 1.0, .minimum = 0.2, .warmup_steps = 4, .decay_steps = 12};
 
 TEST(LrSchedule, WarmupRisesLinearlyFromItsFirstUpdate) {
   EXPECT_DOUBLE_EQ(kCosine.rate(0), 0.25);
@@ -37,12 +38,14 @@ TEST(LrSchedule, ConstantHoldsThePeakAfterWarmup) {
 }
 
 TEST(LrSchedule, WithoutWarmupTheFirstUpdateHasThePeak) {
-  const LrSchedule schedule{.kind = ScheduleKind::kCosine, .peak = 0.5, .minimum = 0.0, .warmup_steps = 0, .decay_steps = 10};
+  const LrSchedule schedule{
+      .kind = ScheduleKind::kCosine, .peak = 0.5, .minimum = 0.0, .warmup_steps = 0, .decay_steps = 10};
   EXPECT_DOUBLE_EQ(schedule.rate(0), 0.5);
 }
 
 TEST(LrSchedule, DecayThatEndsWithWarmupGoesStraightToTheMinimum) {
-  const LrSchedule schedule{.kind = ScheduleKind::kCosine, .peak = 0.5, .minimum = 0.1, .warmup_steps = 3, .decay_steps = 3};
+  const LrSchedule schedule{
+      .kind = ScheduleKind::kCosine, .peak = 0.5, .minimum = 0.1, .warmup_steps = 3, .decay_steps = 3};
   EXPECT_DOUBLE_EQ(schedule.rate(2), 0.5);
   EXPECT_DOUBLE_EQ(schedule.rate(3), 0.1);
 }
