@@ -13,7 +13,7 @@
 namespace convoy::device {
 namespace {
 
-constexpr std::size_t kAlignment = 64;              // a cache line, and the widest vector
+constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kMapFrom = std::size_t{1} << 20;  // smaller buffers come from the heap
 
@@ -22,12 +22,14 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + un
 std::size_t mapped_size(std::size_t bytes) { return rounded_up(bytes, kHugePage); }
 
 [[noreturn]] void throw_out_of_memory(std::size_t bytes) {
-  throw EnvironmentError(fmt::format("out of memory: {} bytes ({:.1f} MiB) asked for in one piece; ask Slurm for more memory "
-                                     "(--mem), or use a smaller micro-batch, sequence or model",
-                                     bytes, static_cast<double>(bytes) / (1 << 20)));
+  throw EnvironmentError(
+      fmt::format("out of memory: {} bytes ({:.1f} MiB) asked for in one piece; ask Slurm for more memory "
+                  "(--mem), or use a smaller micro-batch, sequence or model",
+                  bytes, static_cast<double>(bytes) / (1 << 20)));
 }
 
-// Whole huge pages, aligned to one: without the alignment the kernel cannot use a huge page for the first and last of them.
+// Whole huge pages, aligned to one: without the alignment the kernel cannot use a huge page for the first and last of
+// them.
 std::byte* map_pages(std::size_t bytes) {
   if (bytes > SIZE_MAX / 2) throw_out_of_memory(bytes);
   const std::size_t size = mapped_size(bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where ops are enqueued. The host stream is immediate: an op has finished when its call returns. A stream carries the op
-// table of the backend that executes on it, the team of threads, and scratch memory that ops borrow during one call.
+// Where ops are enqueued. The host stream is immediate: an op has finished when its call returns. A stream carries the
+// op table of the backend that executes on it, the team of threads, and scratch memory that ops borrow during one call.
 // One thread at a time may use a stream.
 #pragma once
 
@@ -31,13 +31,14 @@ class Stream {
   ThreadPool& pool() { return pool_; }
   int threads() const { return pool_.size(); }
 
-  // At least `bytes` of scratch for `thread`, 64-byte aligned, valid until that thread asks again or the op returns. Grows
-  // until seal_scratch(); growing after it is an InternalError, because nothing may allocate inside a step.
+  // At least `bytes` of scratch for `thread`, 64-byte aligned, valid until that thread asks again or the op returns.
+  // Grows until seal_scratch(); growing after it is an InternalError, because nothing may allocate inside a step.
   std::byte* scratch(int thread, std::size_t bytes);
   void seal_scratch() { sealed_ = true; }
   std::size_t scratch_bytes() const;
 
-  // What the backend makes once for this stream and keeps (primitives of a library, say). Empty until the backend sets it.
+  // What the backend makes once for this stream and keeps (primitives of a library, say). Empty until the backend sets
+  // it.
   std::shared_ptr<void>& backend_state() { return backend_state_; }
 
   void synchronize() {}

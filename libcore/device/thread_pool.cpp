@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run is a generation: the caller publishes the body and raises the generation, workers that see it run the body and count
-// down. Both sides spin shortly before they sleep, because ops follow each other within microseconds during a step.
+// A run is a generation: the caller publishes the body and raises the generation, workers that see it run the body and
+// count down. Both sides spin shortly before they sleep, because ops follow each other within microseconds during a
+// step.
 #include "libcore/device/thread_pool.h"
 
 #include <omp.h>

@@ -26,7 +26,8 @@ void check_inputs(const AttentionShape& shape, const View& q, const View& k, con
   check(shape.sequence < (std::int64_t{1} << 24), "attention: a sequence has fewer than 2^24 positions");
   check(shape.query_heads > 0 && shape.key_value_heads > 0 && shape.head_size > 0,
         "attention: there are heads, of some size");
-  check(shape.query_heads % shape.key_value_heads == 0, "attention: each key/value head serves equally many query heads");
+  check(shape.query_heads % shape.key_value_heads == 0,
+        "attention: each key/value head serves equally many query heads");
   check(std::isfinite(shape.scale) && shape.scale > 0.0f, "attention: the scale is positive");
   const std::int64_t rows = shape.batch * shape.sequence;
   const std::int64_t query_columns = std::int64_t{shape.query_heads} * shape.head_size;

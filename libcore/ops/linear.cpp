@@ -22,7 +22,8 @@ constexpr PartNames kWeights = {"pack_weight: weight 0", "pack_weight: weight 1"
 constexpr PartNames kBiases = {"pack_weight: bias 0", "pack_weight: bias 1", "pack_weight: bias 2",
                                "pack_weight: a bias after the third"};
 constexpr PartNames kDWeights = {"linear_backward_weight: dweight 0", "linear_backward_weight: dweight 1",
-                                 "linear_backward_weight: dweight 2", "linear_backward_weight: a dweight after the third"};
+                                 "linear_backward_weight: dweight 2",
+                                 "linear_backward_weight: a dweight after the third"};
 constexpr PartNames kDBiases = {"linear_backward_weight: dbias 0", "linear_backward_weight: dbias 1",
                                 "linear_backward_weight: dbias 2", "linear_backward_weight: a dbias after the third"};
 
@@ -112,8 +113,7 @@ void linear_backward_weight(Stream& stream, const LinearBackwardWeight& args) {
   for (std::size_t part = 0; part < args.dweights.size(); ++part) {
     const MutableView& dweight = args.dweights[part];
     const std::int64_t part_outputs = args.layout == WeightLayout::kOutIn ? dweight.rows() : dweight.columns();
-    check_weight_matrix(dweight, args.layout, part_outputs, inputs, DType::kF32,
-                        part_name(kDWeights, part));
+    check_weight_matrix(dweight, args.layout, part_outputs, inputs, DType::kF32, part_name(kDWeights, part));
     if (!args.dbiases.empty()) {
       check_dense(args.dbiases[part], part_outputs, DType::kF32, part_name(kDBiases, part));
     }

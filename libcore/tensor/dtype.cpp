@@ -8,27 +8,39 @@ namespace convoy::tensor {
 std::size_t size_of(DType dtype) {
   switch (dtype) {
     case DType::kF64:
-    case DType::kI64: return 8;
+    case DType::kI64:
+      return 8;
     case DType::kF32:
-    case DType::kI32: return 4;
+    case DType::kI32:
+      return 4;
     case DType::kBF16:
     case DType::kF16:
-    case DType::kU16: return 2;
-    case DType::kU8: return 1;
+    case DType::kU16:
+      return 2;
+    case DType::kU8:
+      return 1;
   }
   throw InternalError("size_of: not an element type");
 }
 
 std::string_view name_of(DType dtype) {
   switch (dtype) {
-    case DType::kF32: return "fp32";
-    case DType::kBF16: return "bf16";
-    case DType::kF16: return "fp16";
-    case DType::kF64: return "fp64";
-    case DType::kI32: return "i32";
-    case DType::kI64: return "i64";
-    case DType::kU16: return "u16";
-    case DType::kU8: return "u8";
+    case DType::kF32:
+      return "fp32";
+    case DType::kBF16:
+      return "bf16";
+    case DType::kF16:
+      return "fp16";
+    case DType::kF64:
+      return "fp64";
+    case DType::kI32:
+      return "i32";
+    case DType::kI64:
+      return "i64";
+    case DType::kU16:
+      return "u16";
+    case DType::kU8:
+      return "u8";
   }
   throw InternalError("name_of: not an element type");
 }

@@ -28,10 +28,14 @@ AnyView some_rows(const AnyView& view, std::int64_t begin, std::int64_t end) {
 
 Shape with_columns(const Shape& shape, std::int64_t columns) {
   switch (shape.rank()) {
-    case 1: return {columns};
-    case 2: return {shape[0], columns};
-    case 3: return {shape[0], shape[1], columns};
-    default: return {shape[0], shape[1], shape[2], columns};
+    case 1:
+      return {columns};
+    case 2:
+      return {shape[0], columns};
+    case 3:
+      return {shape[0], shape[1], columns};
+    default:
+      return {shape[0], shape[1], shape[2], columns};
   }
 }
 
@@ -49,14 +53,17 @@ AnyView some_columns(const AnyView& view, std::int64_t begin, std::int64_t end) 
 }  // namespace
 
 View rows_of(const View& view, std::int64_t begin, std::int64_t end) { return some_rows(view, begin, end); }
-MutableView rows_of(const MutableView& view, std::int64_t begin, std::int64_t end) { return some_rows(view, begin, end); }
+MutableView rows_of(const MutableView& view, std::int64_t begin, std::int64_t end) {
+  return some_rows(view, begin, end);
+}
 View columns_of(const View& view, std::int64_t begin, std::int64_t end) { return some_columns(view, begin, end); }
 MutableView columns_of(const MutableView& view, std::int64_t begin, std::int64_t end) {
   return some_columns(view, begin, end);
 }
 
 void expect(const View& view, const Shape& shape, DType dtype, std::string_view what) {
-  if (!view.present()) throw InternalError(fmt::format("{}: missing, expected {} {}", what, name_of(dtype), shape.text()));
+  if (!view.present())
+    throw InternalError(fmt::format("{}: missing, expected {} {}", what, name_of(dtype), shape.text()));
   if (view.shape == shape && view.dtype == dtype) return;
   throw InternalError(fmt::format("{}: expected {} {}, got {} {}", what, name_of(dtype), shape.text(),
                                   name_of(view.dtype), view.shape.text()));

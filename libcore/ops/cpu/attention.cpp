@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The team takes whole heads: query heads in forward, key/value heads with their group of query heads in backward, so that
-// no two threads add to the same gradient.
+// The team takes whole heads: query heads in forward, key/value heads with their group of query heads in backward, so
+// that no two threads add to the same gradient.
 #include "libcore/ops/attention.h"
 
 #include "libcore/ops/cpu/tables.h"

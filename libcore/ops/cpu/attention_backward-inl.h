@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention, backward, of one key/value head and its query heads. Here keys are in the lanes of vectors: probabilities and
-// score gradients of a panel of keys, [query, key], are what the products for dv and dk read; only dq needs the score
-// gradients transposed. Included once for every instruction set.
+// Attention, backward, of one key/value head and its query heads. Here keys are in the lanes of vectors: probabilities
+// and score gradients of a panel of keys, [query, key], are what the products for dv and dk read; only dq needs the
+// score gradients transposed. Included once for every instruction set.
 #if defined(CONVOY_OPS_CPU_ATTENTION_BACKWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CONVOY_OPS_CPU_ATTENTION_BACKWARD_INL_H
 #undef CONVOY_OPS_CPU_ATTENTION_BACKWARD_INL_H
@@ -18,8 +18,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace convoy::ops::cpu::HWY_NAMESPACE {
 
-constexpr std::int64_t kQueryBlock = 96;               // whole tiles and whole panels
-constexpr std::int64_t kKeyGroup = 4 * kTileColumns;   // keys between two updates of dq
+constexpr std::int64_t kQueryBlock = 96;              // whole tiles and whole panels
+constexpr std::int64_t kKeyGroup = 4 * kTileColumns;  // keys between two updates of dq
 static_assert(kQueryBlock % kTileRows == 0 && kQueryBlock % kTileColumns == 0);
 
 struct BackwardBuffers {
@@ -92,8 +92,8 @@ inline QueryRange visible_range(const QueryHead& head, std::int64_t begin, std::
   return range;
 }
 
-// Probabilities and score gradients of one tile of queries and panel of keys, out of its scores and dprobabilities (which lie
-// where the results go).
+// Probabilities and score gradients of one tile of queries and panel of keys, out of its scores and dprobabilities
+// (which lie where the results go).
 HWY_INLINE void differentiate_tile(const QueryHead& head, const float* delta, std::int64_t query, std::int64_t key,
                                    std::int64_t rows, bool hide, float* probabilities, float* dscores) {
   const auto scale = broadcast(head.scale);
@@ -134,7 +134,8 @@ HWY_INLINE void transpose_dscores(const float* dscores, Range rows, std::int64_t
   }
 }
 
-// sums [D, kTileColumns] += rows of `deep` (tiles, depth T) from position `from` on, times `panel` [depth, kTileColumns].
+// sums [D, kTileColumns] += rows of `deep` (tiles, depth T) from position `from` on, times `panel` [depth,
+// kTileColumns].
 HWY_INLINE void add_product(const QueryHead& head, const float* deep, std::int64_t from, const float* panel,
                             std::int64_t depth, float* sums) {
   for (std::int64_t row = 0; row < head.size; row += kTileRows) {
@@ -177,7 +178,8 @@ HWY_INLINE void backward_panel(const QueryHead& head, const BackwardBuffers& b, 
 // One block of queries with one group of keys.
 void backward_block(const QueryHead& head, const BackwardBuffers& b, Range queries, Range keys) {
   if (visible_range(head, queries.begin, queries.end).least_first >= keys.end) return;
-  for (std::int64_t key = keys.begin; key < keys.end; key += kTileColumns) backward_panel(head, b, queries, keys.begin, key);
+  for (std::int64_t key = keys.begin; key < keys.end; key += kTileColumns)
+    backward_panel(head, b, queries, keys.begin, key);
   for (std::int64_t query = queries.begin; query < queries.end; query += kTileColumns) {
     const std::int64_t depth = std::min({query + kTileColumns, head.sequence, keys.end}) - keys.begin;
     if (depth <= 0) continue;

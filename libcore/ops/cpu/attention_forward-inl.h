@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention, forward, of one head: scores are computed transposed, [key, query], with the queries of a panel in the lanes of
-// vectors. So the softmax needs no sums across lanes, and the probabilities come out as the panel that the product with the
-// values reads. Included once for every instruction set.
+// Attention, forward, of one head: scores are computed transposed, [key, query], with the queries of a panel in the
+// lanes of vectors. So the softmax needs no sums across lanes, and the probabilities come out as the panel that the
+// product with the values reads. Included once for every instruction set.
 #if defined(CONVOY_OPS_CPU_ATTENTION_FORWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CONVOY_OPS_CPU_ATTENTION_FORWARD_INL_H
 #undef CONVOY_OPS_CPU_ATTENTION_FORWARD_INL_H
@@ -81,8 +81,8 @@ HWY_INLINE void hide_keys(const Visibility& v, std::int64_t first_key_index, std
   }
 }
 
-// Turns scores into e^(scale score - maximum), the maximum brought up to date; returns the factor that is due to what was
-// summed before.
+// Turns scores into e^(scale score - maximum), the maximum brought up to date; returns the factor that is due to what
+// was summed before.
 HWY_INLINE void softmax_block(float scale, std::int64_t keys, float* scores, Softmax& s, FloatVector (&factor)[2]) {
   const auto scale_all = broadcast(scale);
   for (int half = 0; half < 2; ++half) {
@@ -130,13 +130,14 @@ void finish_forward(const AttentionForward& args, const HeadIndex& head, std::in
 
 // The panel of queries that begins at `begin`.
 template <class T>
-void forward_panel(const AttentionForward& args, const HeadIndex& head, std::int64_t begin, const ForwardBuffers& buffers) {
+void forward_panel(const AttentionForward& args, const HeadIndex& head, std::int64_t begin,
+                   const ForwardBuffers& buffers) {
   const std::int64_t size = args.shape.head_size;
   const std::int64_t sequence = args.shape.sequence;
   const std::int64_t end = std::min(begin + kTileColumns, sequence);
   const Visibility seen = visibility(head_positions(args.positions, args.shape, head), begin, end);
-  pack_columns<T>(head_operand<T>(args.q, args.shape, head.batch, begin, head.query, true), {0, size}, {0, end - begin}, size,
-                  buffers.query);
+  pack_columns<T>(head_operand<T>(args.q, args.shape, head.batch, begin, head.query, true), {0, size}, {0, end - begin},
+                  size, buffers.query);
   Softmax softmax;
   for (int half = 0; half < 2; ++half) {
     softmax.maximum[half] = broadcast(kHiddenScore);
@@ -146,7 +147,8 @@ void forward_panel(const AttentionForward& args, const HeadIndex& head, std::int
   for (std::int64_t block = first; block < end; block += kKeyBlock) {
     const std::int64_t keys = std::min(kKeyBlock, end - block);
     for (std::int64_t key = 0; key < keys; key += kTileRows) {
-      multiply_tile(size, buffers.keys + (block + key) * size, buffers.query, nullptr, buffers.scores + key * kTileColumns);
+      multiply_tile(size, buffers.keys + (block + key) * size, buffers.query, nullptr,
+                    buffers.scores + key * kTileColumns);
     }
     if (block + keys - 1 > begin || block < seen.greatest_first) hide_keys(seen, block, keys, buffers.scores);
     FloatVector factor[2];

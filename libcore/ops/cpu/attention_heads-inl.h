@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the heads of attention lie in memory, and how panels of results go back there. Included once for every instruction
-// set.
+// Where the heads of attention lie in memory, and how panels of results go back there. Included once for every
+// instruction set.
 #if defined(CONVOY_OPS_CPU_ATTENTION_HEADS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CONVOY_OPS_CPU_ATTENTION_HEADS_INL_H
 #undef CONVOY_OPS_CPU_ATTENTION_HEADS_INL_H
@@ -19,8 +19,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace convoy::ops::cpu::HWY_NAMESPACE {
 
-// The score of a key that a query does not see. Finite, so that a block in which a query sees nothing gives no NaN: what it
-// adds to the sums is multiplied by e^-huge = 0 as soon as a key is seen, and every query sees itself.
+// The score of a key that a query does not see. Finite, so that a block in which a query sees nothing gives no NaN:
+// what it adds to the sums is multiplied by e^-huge = 0 as soon as a key is seen, and every query sees itself.
 constexpr float kHiddenScore = -1e30f;
 
 struct HeadIndex {
@@ -66,7 +66,8 @@ inline std::int64_t first_key(const std::int32_t* positions, std::int64_t t) {
   return positions == nullptr ? 0 : std::clamp<std::int64_t>(t - positions[t], 0, t);
 }
 
-// y[i, j] = panel[j, i] for i < rows, j < columns; the panel has kTileColumns in a row, and room for whole vectors of rows.
+// y[i, j] = panel[j, i] for i < rows, j < columns; the panel has kTileColumns in a row, and room for whole vectors of
+// rows.
 template <class T>
 void store_transposed(const float* panel, std::int64_t columns, std::int64_t rows, T* y, std::int64_t stride) {
   for (std::int64_t i = 0; i < rows; i += kLanes) {

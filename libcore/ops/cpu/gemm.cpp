@@ -6,8 +6,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "libcore/ops/cpu/gemm.cpp"
-#include <hwy/foreach_target.h>
 #include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include "libcore/ops/cpu/dtype_dispatch.h"
@@ -18,8 +18,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace convoy::ops::cpu::HWY_NAMESPACE {
 
-// A block of a (kBlockRows x kBlockDepth) stays in the second-level cache while panels of b (kTileColumns x kBlockDepth)
-// pass through the first level.
+// A block of a (kBlockRows x kBlockDepth) stays in the second-level cache while panels of b (kTileColumns x
+// kBlockDepth) pass through the first level.
 constexpr std::int64_t kBlockDepth = 320;
 constexpr std::int64_t kBlockRows = kLanes >= 16 ? 288 : 144;  // a multiple of kTileRows
 constexpr std::int64_t kBlockColumns = 2048;                   // of packed products
@@ -50,7 +50,8 @@ std::size_t multiply_scratch(std::int64_t depth, std::int64_t columns) {
 
 std::size_t accumulate_scratch(std::int64_t columns) {
   const std::int64_t panels = divided_up(std::min(columns, kAccumulateColumns), kTileColumns);
-  return static_cast<std::size_t>(kPackedBlock + panels * kTileColumns * kBlockDepth + kPackSlack) * sizeof(float) + 128;
+  return static_cast<std::size_t>(kPackedBlock + panels * kTileColumns * kBlockDepth + kPackSlack) * sizeof(float) +
+         128;
 }
 
 void pack(const Operand& b, Range depth, Range columns, std::int64_t panel_depth, float* packed) {
@@ -107,8 +108,8 @@ void finish(const PackedProduct& p, const float* sums, std::int64_t stride) {
 }
 
 // c += one block of the depth.
-void accumulate_panels(const AccumulatedProduct& p, Range rows, Range columns, std::int64_t depth, const float* packed_a,
-                       const float* packed_b) {
+void accumulate_panels(const AccumulatedProduct& p, Range rows, Range columns, std::int64_t depth,
+                       const float* packed_a, const float* packed_b) {
   HWY_ALIGN float tile[kTileSize];
   for (std::int64_t column = columns.begin; column < columns.end; column += kTileColumns) {
     const float* b = packed_b + (column - columns.begin) * depth;
@@ -163,7 +164,7 @@ void accumulate(const AccumulatedProduct& p, std::byte* scratch) {
 
 template <class T>
 void add_column_sums_of(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* out) {
-  constexpr std::int64_t kRows = 32;  // summed apart, so that rounding errors grow with rows / 32 + 32 and not with rows
+  constexpr std::int64_t kRows = 32;  // summed apart: rounding errors grow with rows / 32 + 32 instead of rows
   constexpr std::int64_t kColumns = 1024;
   HWY_ALIGN float sums[kColumns];
   for (std::int64_t column = 0; column < columns; column += kColumns) {
@@ -187,7 +188,8 @@ void add_column_sums_of(const T* x, std::int64_t stride, std::int64_t rows, std:
 void add_column_sums(const Operand& x, std::int64_t rows, Range columns, float* out) {
   with_float_type(x.dtype, [&](auto type) {
     using T = typename decltype(type)::type;
-    add_column_sums_of(static_cast<const T*>(x.data) + columns.begin, x.stride, rows, columns.length(), out + columns.begin);
+    add_column_sums_of(static_cast<const T*>(x.data) + columns.begin, x.stride, rows, columns.length(),
+                       out + columns.begin);
   });
 }
 

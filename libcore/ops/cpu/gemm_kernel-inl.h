@@ -65,7 +65,8 @@ const T* row_of(const View& view, std::int64_t row, std::int64_t column) {
   return view.present() ? view.as<T>() + row * view.stride() + column : nullptr;
 }
 
-// Bias, preactivation, activation and residual of the sums of rows x columns of y; sums[0] is that of the first of them.
+// Bias, preactivation, activation and residual of the sums of rows x columns of y; sums[0] is that of the first of
+// them.
 template <class X, class Y>
 HWY_INLINE void finish_rows(const PackedProduct& p, const float* sums, std::int64_t stride, Range rows, Range columns) {
   const bool gelu_wanted = p.activation == Activation::kGeluTanh;

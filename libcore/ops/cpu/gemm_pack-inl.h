@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packing of the operands of a matrix product into panels of fp32: a panel holds kTileRows rows of a, or kTileColumns columns
-// of b, one step of the depth after the other. Included once for every instruction set.
+// Packing of the operands of a matrix product into panels of fp32: a panel holds kTileRows rows of a, or kTileColumns
+// columns of b, one step of the depth after the other. Included once for every instruction set.
 #if defined(CONVOY_OPS_CPU_GEMM_PACK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CONVOY_OPS_CPU_GEMM_PACK_INL_H
 #undef CONVOY_OPS_CPU_GEMM_PACK_INL_H
@@ -50,7 +50,8 @@ void pack_panel_of_columns(const T* source, std::int64_t stride, std::int64_t de
     for (std::int64_t j = 0; j < width; j += kLanes) {
       FloatVector square[kLanes];
 #pragma GCC unroll 16
-      for (std::int64_t i = 0; i < kLanes; ++i) square[i] = j + i < width ? load(source + (j + i) * stride + k) : zeros();
+      for (std::int64_t i = 0; i < kLanes; ++i)
+        square[i] = j + i < width ? load(source + (j + i) * stride + k) : zeros();
       transpose(square);
       // In this order: what a vector writes beyond the panel's width is where the next one goes.
 #pragma GCC unroll 16
@@ -58,7 +59,8 @@ void pack_panel_of_columns(const T* source, std::int64_t stride, std::int64_t de
     }
   }
   for (; k < depth; ++k) {
-    for (std::int64_t j = 0; j < lanes.length(); ++j) panel[k * width + lanes.begin + j] = widened(source[j * stride + k]);
+    for (std::int64_t j = 0; j < lanes.length(); ++j)
+      panel[k * width + lanes.begin + j] = widened(source[j * stride + k]);
   }
 }
 
@@ -77,8 +79,8 @@ void pack_rows(const Operand& a, Range rows, Range depth, float* packed) {
   }
 }
 
-// Panels of a matrix of panel_depth steps, of which `b` is the part at depth x columns (columns are numbered from the start
-// of `packed`; b's first element is at (depth.begin, columns.begin)). Leaves the rest as it is.
+// Panels of a matrix of panel_depth steps, of which `b` is the part at depth x columns (columns are numbered from the
+// start of `packed`; b's first element is at (depth.begin, columns.begin)). Leaves the rest as it is.
 template <class T>
 void pack_columns(const Operand& b, Range depth, Range columns, std::int64_t panel_depth, float* packed) {
   const T* data = static_cast<const T*>(b.data);

@@ -15,8 +15,8 @@ namespace convoy::ops::cpu {
 namespace {
 
 struct PackedPanels : PackedWeight::Storage {
-  device::Buffer forward;   // [inputs, outputs]: what x is multiplied with
-  device::Buffer backward;  // [outputs, inputs]: what dy is multiplied with
+  device::Buffer forward;     // [inputs, outputs]: what x is multiplied with
+  device::Buffer backward;    // [outputs, inputs]: what dy is multiplied with
   device::Buffer panel_bias;  // [outputs, rounded up to a panel] fp32
 };
 
@@ -51,7 +51,9 @@ void create(Stream&, PackedWeight::Storage*& storage, void (*&destroy)(PackedWei
   destroy = [](PackedWeight::Storage* owned) { delete static_cast<PackedPanels*>(owned); };
 }
 
-Operand operand(const View& view, bool transposed = false) { return {view.data, view.dtype, view.stride(), transposed}; }
+Operand operand(const View& view, bool transposed = false) {
+  return {view.data, view.dtype, view.stride(), transposed};
+}
 
 // Element (row, column) of the operand becomes its first.
 Operand from(Operand x, std::int64_t row, std::int64_t column) {
@@ -133,9 +135,10 @@ void backward_input(Stream& stream, const LinearBackwardInput& args) {
   });
 }
 
-// dweight += dy^T x, or its transpose; dbias (if any) += the sums of dy, by the threads that hold the first block of the other
-// dimension.
-void add_part(Stream& stream, const View& dy, const View& x, WeightLayout layout, const MutableView& dweight, float* dbias) {
+// dweight += dy^T x, or its transpose; dbias (if any) += the sums of dy, by the threads that hold the first block of
+// the other dimension.
+void add_part(Stream& stream, const View& dy, const View& x, WeightLayout layout, const MutableView& dweight,
+              float* dbias) {
   const bool out_in = layout == WeightLayout::kOutIn;
   const View& left = out_in ? dy : x;
   const View& right = out_in ? x : dy;
@@ -173,8 +176,11 @@ struct ByDtype {
 };
 
 const ByDtype& by_dtype() {
-  static const LinearTable own{
-      .create = create, .pack = pack, .forward = forward, .backward_input = backward_input, .backward_weight = backward_weight};
+  static const LinearTable own{.create = create,
+                               .pack = pack,
+                               .forward = forward,
+                               .backward_input = backward_input,
+                               .backward_weight = backward_weight};
   static const ByDtype chosen{own, has_bf16_products() ? onednn_linear_table() : own};
   return chosen;
 }
@@ -188,11 +194,10 @@ LinearTable linear_table() {
              WeightLayout layout, std::span<const std::int64_t> part_outputs, std::int64_t inputs, bool has_bias) {
             by_dtype().of(dtype).create(stream, storage, destroy, dtype, layout, part_outputs, inputs, has_bias);
           },
-      .pack =
-          [](Stream& stream, std::span<const View> weights, std::span<const View> biases, PackedWeight& packed) {
-            by_dtype().of(packed.dtype()).pack(stream, weights, biases, packed);
-          },
-      .forward = [](Stream& stream, const LinearForward& args) { by_dtype().of(args.w->dtype()).forward(stream, args); },
+      .pack = [](Stream& stream, std::span<const View> weights, std::span<const View> biases,
+                 PackedWeight& packed) { by_dtype().of(packed.dtype()).pack(stream, weights, biases, packed); },
+      .forward = [](Stream& stream,
+                    const LinearForward& args) { by_dtype().of(args.w->dtype()).forward(stream, args); },
       .backward_input =
           [](Stream& stream, const LinearBackwardInput& args) {
             by_dtype().of(args.w->dtype()).backward_input(stream, args);

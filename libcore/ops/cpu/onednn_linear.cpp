@@ -61,8 +61,7 @@ Blocks make_blocks(OneDnnProducts& products, DType dtype, std::int64_t depth, st
            .data = {}};
   for (const std::int64_t i : {std::int64_t{0}, b.deep_blocks() - 1}) {
     for (const std::int64_t j : {std::int64_t{0}, b.wide_blocks() - 1}) {
-      b.block_bytes =
-          std::max(b.block_bytes, products.packed_bytes(dtype, b.wide(j).length(), b.depths(i).length()));
+      b.block_bytes = std::max(b.block_bytes, products.packed_bytes(dtype, b.wide(j).length(), b.depths(i).length()));
     }
   }
   b.block_bytes = (b.block_bytes + 63) / 64 * 64;
@@ -88,8 +87,8 @@ void create(Stream& stream, PackedWeight::Storage*& storage, void (*&destroy)(Pa
   destroy = [](PackedWeight::Storage* owned) { delete static_cast<BlockedWeight*>(owned); };
 }
 
-// Copies the part of a [outputs, inputs] or [inputs, outputs] matrix of several parts that lies in a block to dense rows of
-// `staging`: `outer` rows of memory order, `inner` elements of each.
+// Copies the part of a [outputs, inputs] or [inputs, outputs] matrix of several parts that lies in a block to dense
+// rows of `staging`: `outer` rows of memory order, `inner` elements of each.
 struct Parts {
   std::span<const View> weights;
   std::span<const std::int64_t> outputs;
@@ -208,9 +207,8 @@ void multiply(Stream& stream, const BlockedProduct& p, std::int64_t rows) {
   const std::size_t sums_bytes = static_cast<std::size_t>(kRowBlock * p.b->column_block) * sizeof(float);
   over_grid(stream, rows, wide_blocks, grid, [&](Range block_rows, Range wide, int thread) {
     std::byte* scratch = stream.scratch(thread, sums_bytes);
-    over_blocks(block_rows, wide, [&](Range block, std::int64_t j) {
-      compute_block(products, p, block, j, thread, scratch);
-    });
+    over_blocks(block_rows, wide,
+                [&](Range block, std::int64_t j) { compute_block(products, p, block, j, thread, scratch); });
   });
 }
 
@@ -287,7 +285,11 @@ void backward_weight(Stream& stream, const LinearBackwardWeight& args) {
 }  // namespace
 
 LinearTable onednn_linear_table() {
-  return {.create = create, .pack = pack, .forward = forward, .backward_input = backward_input, .backward_weight = backward_weight};
+  return {.create = create,
+          .pack = pack,
+          .forward = forward,
+          .backward_input = backward_input,
+          .backward_weight = backward_weight};
 }
 
 }  // namespace convoy::ops::cpu

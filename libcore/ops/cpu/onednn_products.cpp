@@ -26,7 +26,7 @@ memory::desc plain(std::int64_t rows, std::int64_t columns, std::int64_t stride,
 // A primitive and, for each thread of the team, memory objects of its own whose addresses it sets.
 struct Prepared {
   dnnl::primitive primitive;
-  std::vector<int> arguments;                  // DNNL_ARG_... of the memories below
+  std::vector<int> arguments;                 // DNNL_ARG_... of the memories below
   std::vector<std::vector<memory>> memories;  // [thread][argument]
 };
 
@@ -56,7 +56,8 @@ struct OneDnnProducts::Library {
   std::map<PackKey, Prepared> packs;
   std::map<PackKey, memory::desc> packed_forms;  // transposed is false
 
-  Prepared prepared(dnnl::primitive primitive, const std::vector<int>& arguments, const std::vector<memory::desc>& forms) {
+  Prepared prepared(dnnl::primitive primitive, const std::vector<int>& arguments,
+                    const std::vector<memory::desc>& forms) {
     Prepared result{std::move(primitive), arguments, {}};
     for (std::size_t thread = 0; thread < streams.size(); ++thread) {
       std::vector<memory>& own = result.memories.emplace_back();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products of oneDNN on one thread, made once for a shape and kept, so that a step creates none.
+// (oneDNN's own execute takes a few small objects from the heap and gives them back.)
 #pragma once
 
 #include <compare>

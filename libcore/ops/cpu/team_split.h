@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the result of a matrix product is split over the team: a grid of blocks, so that no two threads write the same element
-// and no sum is cut between threads.
+// How the result of a matrix product is split over the team: a grid of blocks, so that no two threads write the same
+// element and no sum is cut between threads.
 #pragma once
 
 #include <algorithm>
@@ -24,14 +24,16 @@ struct Grid {
   std::int64_t row_parts = 1;
   std::int64_t column_parts = 1;
 
-  Range rows(std::int64_t count, std::int64_t thread) const { return cut(count, row_unit, row_parts, thread / column_parts); }
+  Range rows(std::int64_t count, std::int64_t thread) const {
+    return cut(count, row_unit, row_parts, thread / column_parts);
+  }
   Range columns(std::int64_t count, std::int64_t thread) const {
     return cut(count, column_unit, column_parts, thread % column_parts);
   }
 };
 
-// The grid of `threads` blocks whose largest block costs least: its area, and what packing or streaming both operands adds,
-// which grows with its rows plus its columns.
+// The grid of `threads` blocks whose largest block costs least: its area, and what packing or streaming both operands
+// adds, which grows with its rows plus its columns.
 inline Grid choose_grid(std::int64_t rows, std::int64_t columns, int threads, std::int64_t row_unit,
                         std::int64_t column_unit) {
   constexpr std::int64_t kOperandCost = 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rates of the linear layers and of attention in GFLOP/s (`items_per_second` counts floating-point operations), in CPU time of
-// the calling thread. products_torch.py prints PyTorch's for the same shapes.
+// Rates of the linear layers and of attention in GFLOP/s (`items_per_second` counts floating-point operations), in CPU
+// time of the calling thread. products_torch.py prints PyTorch's for the same shapes.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -52,11 +52,9 @@ void report_product(benchmark::State& state, const Layer& layer) {
 void forward(benchmark::State& state) {
   Layer layer(state);
   for (auto _ : state) {
-    linear_forward(layer.stream, {.x = layer.x.view(),
-                                  .w = &layer.packed,
-                                  .preactivation = {},
-                                  .residual = {},
-                                  .y = layer.y.mutable_view()});
+    linear_forward(
+        layer.stream,
+        {.x = layer.x.view(), .w = &layer.packed, .preactivation = {}, .residual = {}, .y = layer.y.mutable_view()});
   }
   report_product(state, layer);
 }
@@ -87,8 +85,8 @@ void backward_weight(benchmark::State& state) {
   const MutableView dweights[] = {layer.dweight.mutable_view()};
   const MutableView dbiases[] = {layer.dbias.mutable_view()};
   for (auto _ : state) {
-    linear_backward_weight(
-        layer.stream, {.dy = layer.y.view(), .x = layer.x.view(), .dweights = dweights, .dbiases = dbiases});
+    linear_backward_weight(layer.stream,
+                           {.dy = layer.y.view(), .x = layer.x.view(), .dweights = dweights, .dbiases = dbiases});
   }
   report_product(state, layer);
 }
@@ -100,8 +98,8 @@ struct Heads {
   DType dtype;
   std::int64_t b, h, t, d;
   Stream stream{cpu_backend(), 1};
-  Tensor qkv = filled({b * t, 3 * h * d}, dtype), dqkv = filled({b * t, 3 * h * d}, dtype);
-  Tensor y = filled({b * t, h * d}, dtype), dy = filled({b * t, h * d}, dtype);
+  Tensor qkv = filled({b * t, 3 * h*d}, dtype), dqkv = filled({b * t, 3 * h*d}, dtype);
+  Tensor y = filled({b * t, h*d}, dtype), dy = filled({b * t, h*d}, dtype);
   Tensor log_sum_exp = filled({b, h, t}, DType::kF32);
 
   AttentionShape shape() const {

@@ -72,11 +72,10 @@ struct Attention {
   }
   View document_positions() const { return documents ? positions.view() : View(); }
   MutableView dq() { return tensor::columns_of(dqkv.mutable_view(), 0, query_columns()); }
-  MutableView dk() {
-    return tensor::columns_of(dqkv.mutable_view(), query_columns(), query_columns() + key_columns());
-  }
+  MutableView dk() { return tensor::columns_of(dqkv.mutable_view(), query_columns(), query_columns() + key_columns()); }
   MutableView dv() {
-    return tensor::columns_of(dqkv.mutable_view(), query_columns() + key_columns(), query_columns() + 2 * key_columns());
+    return tensor::columns_of(dqkv.mutable_view(), query_columns() + key_columns(),
+                              query_columns() + 2 * key_columns());
   }
 
   void forward(Stream& stream) {
@@ -157,7 +156,9 @@ Reference reference(const Attention& a) {
       const std::int64_t g = h / (s.query_heads / s.key_value_heads);
       const auto row = [&](std::int64_t t) { return b * s.sequence + t; };
       const auto q_at = [&](std::int64_t t, std::int64_t d) { return row(t) * columns + h * size + d; };
-      const auto k_at = [&](std::int64_t t, std::int64_t d) { return row(t) * columns + a.query_columns() + g * size + d; };
+      const auto k_at = [&](std::int64_t t, std::int64_t d) {
+        return row(t) * columns + a.query_columns() + g * size + d;
+      };
       const auto v_at = [&](std::int64_t t, std::int64_t d) { return k_at(t, d) + a.key_columns(); };
       const auto y_at = [&](std::int64_t t, std::int64_t d) { return row(t) * a.query_columns() + h * size + d; };
       for (std::int64_t t = 0; t < s.sequence; ++t) {
@@ -166,7 +167,8 @@ Reference reference(const Attention& a) {
         double total = 0.0;
         for (std::int64_t j = first; j <= t; ++j) {
           double score = 0.0;
-          for (std::int64_t d = 0; d < size; ++d) score += double{number(a.qkv, q_at(t, d))} * number(a.qkv, k_at(j, d));
+          for (std::int64_t d = 0; d < size; ++d)
+            score += double{number(a.qkv, q_at(t, d))} * number(a.qkv, k_at(j, d));
           p[static_cast<std::size_t>(j)] = std::exp(score * s.scale);
           total += p[static_cast<std::size_t>(j)];
         }
@@ -208,9 +210,9 @@ void expect_near(const Tensor& got, const std::vector<double>& expected, double 
 
 std::string case_name(const testing::TestParamInfo<Case>& info) {
   const Case& c = info.param;
-  return std::string(tensor::name_of(c.dtype)) + "B" + std::to_string(c.batch) + "T" + std::to_string(c.sequence) + "H" +
-         std::to_string(c.query_heads) + "K" + std::to_string(c.key_value_heads) + "D" + std::to_string(c.head_size) +
-         (c.documents ? "Documents" : "") + "Threads" + std::to_string(c.threads);
+  return std::string(tensor::name_of(c.dtype)) + "B" + std::to_string(c.batch) + "T" + std::to_string(c.sequence) +
+         "H" + std::to_string(c.query_heads) + "K" + std::to_string(c.key_value_heads) + "D" +
+         std::to_string(c.head_size) + (c.documents ? "Documents" : "") + "Threads" + std::to_string(c.threads);
 }
 
 class AttentionAgainstReference : public testing::TestWithParam<Case> {};
@@ -352,7 +354,8 @@ TEST(Attention, KernelsOfTheBaselineAgreeWithTheDispatchedOnes) {
   a.backward(vectors);
   b.forward(scalars);
   b.backward(scalars);
-  for (std::int64_t i = 0; i < a.y.shape().count(); ++i) ASSERT_NEAR(number(a.y, i), number(b.y, i), kFloatTolerance) << i;
+  for (std::int64_t i = 0; i < a.y.shape().count(); ++i)
+    ASSERT_NEAR(number(a.y, i), number(b.y, i), kFloatTolerance) << i;
   for (std::int64_t i = 0; i < a.dqkv.shape().count(); ++i) {
     ASSERT_NEAR(number(a.dqkv, i), number(b.dqkv, i), kFloatTolerance) << i;
   }

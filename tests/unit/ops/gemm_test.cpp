@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the baseline instruction set beside the dispatched ones; what they compute is tested in linear_test.cpp.
+// The kernels of the baseline instruction set beside the dispatched ones; what they compute is tested in
+// linear_test.cpp.
 #include "libcore/ops/cpu/gemm.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ Operand operand(const test::Matrix& x, bool transposed = false) {
 
 struct Results {
   test::Matrix y{kRows, kColumns, DType::kF32};
-  test::Matrix c{kRows, kColumns, DType::kF32, test::filled(kRows * kColumns, 1.0)};
+  test::Matrix c{kRows, kColumns, DType::kF32, test::filled(kRows* kColumns, 1.0)};
   test::Matrix a_sums{1, kRows, DType::kF32, test::filled(kRows, 2.0)};
   test::Matrix b_sums{1, kColumns, DType::kF32, test::filled(kColumns, 3.0)};
 };
@@ -34,8 +35,8 @@ Results compute(const Gemm& gemm) {
   const std::int64_t whole = (kColumns + gemm.tile_columns - 1) / gemm.tile_columns * gemm.tile_columns;
   std::vector<float> packed(static_cast<std::size_t>(kDepth * whole));
   gemm.pack(operand(b_transposed, true), {0, kDepth}, {0, kColumns}, kDepth, packed.data());
-  const device::Buffer scratch(
-      std::max(gemm.multiply_scratch(kDepth, kColumns), gemm.accumulate_scratch(kColumns)), {});
+  const device::Buffer scratch(std::max(gemm.multiply_scratch(kDepth, kColumns), gemm.accumulate_scratch(kColumns)),
+                               {});
   Results results;
   gemm.multiply({.a = operand(a),
                  .b = packed.data(),

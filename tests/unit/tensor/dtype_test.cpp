@@ -21,9 +21,9 @@ TEST(DType, SizesAndNames) {
 
 TEST(Bf16, RoundsToNearestTiesToEven) {
   EXPECT_EQ(to_bf16(1.0f).bits, 0x3f80);
-  EXPECT_EQ(to_bf16(1.0f + 0x1p-8f).bits, 0x3f80);               // half way, even below
-  EXPECT_EQ(to_bf16(1.0f + 0x1p-7f + 0x1p-8f).bits, 0x3f82);     // half way, even above
-  EXPECT_EQ(to_bf16(1.0f + 0x1p-8f + 0x1p-20f).bits, 0x3f81);    // just above half way
+  EXPECT_EQ(to_bf16(1.0f + 0x1p-8f).bits, 0x3f80);             // half way, even below
+  EXPECT_EQ(to_bf16(1.0f + 0x1p-7f + 0x1p-8f).bits, 0x3f82);   // half way, even above
+  EXPECT_EQ(to_bf16(1.0f + 0x1p-8f + 0x1p-20f).bits, 0x3f81);  // just above half way
   EXPECT_EQ(to_bf16(-2.0f).bits, 0xc000);
 }
 
@@ -42,7 +42,7 @@ TEST(Half, WidensEveryKindOfNumber) {
   EXPECT_EQ(half_to_float(0x3c00), 1.0f);
   EXPECT_EQ(half_to_float(0xc100), -2.5f);
   EXPECT_EQ(half_to_float(0x7bff), 65504.0f);
-  EXPECT_EQ(half_to_float(0x0001), 0x1p-24f);   // the smallest subnormal
+  EXPECT_EQ(half_to_float(0x0001), 0x1p-24f);  // the smallest subnormal
   EXPECT_EQ(half_to_float(0x83ff), -0x1.ff8p-15f);
   EXPECT_TRUE(std::signbit(half_to_float(0x8000)));
   EXPECT_EQ(half_to_float(0x7c00), std::numeric_limits<float>::infinity());

@@ -60,10 +60,16 @@ TEST(View, RefusesARangeOutside) {
 
 TEST(View, ExpectNamesWhatIsWrong) {
   EXPECT_NO_THROW(expect(three_by_four(), {3, 4}, DType::kF32, "x"));
-  EXPECT_THAT([] { expect(three_by_four(), {4, 3}, DType::kF32, "linear_forward: x"); },
-              ThrowsMessage<InternalError>(HasSubstr("linear_forward: x: expected fp32 [4, 3], got fp32 [3, 4]")));
-  EXPECT_THAT([] { expect(three_by_four(), {3, 4}, DType::kBF16, "x"); },
-              ThrowsMessage<InternalError>(HasSubstr("expected bf16")));
+  EXPECT_THAT(
+      [] {
+        expect(three_by_four(), {4, 3}, DType::kF32, "linear_forward: x");
+      },
+      ThrowsMessage<InternalError>(HasSubstr("linear_forward: x: expected fp32 [4, 3], got fp32 [3, 4]")));
+  EXPECT_THAT(
+      [] {
+        expect(three_by_four(), {3, 4}, DType::kBF16, "x");
+      },
+      ThrowsMessage<InternalError>(HasSubstr("expected bf16")));
   EXPECT_THAT([] { expect(View(), {3, 4}, DType::kF32, "x"); }, ThrowsMessage<InternalError>(HasSubstr("x: missing")));
 }
 
