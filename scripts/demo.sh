@@ -43,7 +43,7 @@ step "Set-up: packages"
 step "Build: release preset"
 cd "$root"
 cmake --preset release >/dev/null
-cmake --build --preset release
+cmake --build --preset release --target convoy-preprocess --target convoy-train --target convoy-ckpt
 PATH=$root/build/release/bin:$PATH
 built=$SECONDS
 
