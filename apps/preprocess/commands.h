@@ -2,6 +2,7 @@
 // The commands of convoy-preprocess, one a file.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct InputFlags {
   data::ReadOptions read() const;
   std::vector<std::string> keys_or_default() const;  // "text" if none is given
 };
+
+// `option` with a further check of its text: what `parse` throws is the problem.
+app::Option checked(app::Option option, std::function<void(const std::string&)> parse);
 
 int default_threads();  // processors that this process may use
 

@@ -79,7 +79,8 @@ std::vector<app::Option> options_of(Flags& f) {
                   "bad records: stop with exit code 3, leave them out, or list them in PREFIX.quarantine.jsonl too"),
       app::count("max-errors", f.max_errors, {0}, "with skip or quarantine: more bad records than this end the run"),
       app::choice("dtype", f.dtype, {"auto", "u16", "i32"}, "auto: u16 below 65500 pieces, else i32, as Megatron does"),
-      app::text("split", "NAME=SHARE,...", f.split, "several pairs PREFIX.NAME, by a hash of the text: train=0.99,valid=0.01"),
+      checked(app::text("split", "NAME=SHARE,...", f.split, "several pairs PREFIX.NAME, by a hash of the text: train=0.99,valid=0.01"),
+              [](const std::string& split) { data::parse_splits(split); }),
       app::toggle("allow-lossy", f.allow_lossy, "do not warn about a tokenizer that loses newlines or blanks"),
   };
   options.insert(options.end(), own.begin(), own.end());

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "apps/preprocess/commands.h"
-#include "apps/preprocess/interrupt.h"
 #include "libcore/app/progress.h"
 #include "libcore/base/log.h"
 #include "libcore/base/units.h"
@@ -40,22 +39,20 @@ void tell(std::int64_t count, const char* what) {
 }
 
 int run(const Flags& flags, const app::Session& session) {
-  return run_interruptible([&](const std::function<void()>& poll) {
-    std::unique_ptr<app::Progress> progress;
-    const auto show = [&](std::int64_t consumed, std::int64_t total) {
-      if (!progress) progress = std::make_unique<app::Progress>("read", total, "bytes");
-      progress->update(consumed);
-    };
-    const data::TrainTokenizerReport report = data::train_tokenizer(flags.options(), {.progress = show, .poll = poll});
-    tell(report.counts.sampled_out, "sentences are beyond --sample-bytes and were left out");
-    tell(report.counts.split_lines, "long lines were split at a blank");
-    tell(report.counts.invalid_utf8, "lines are not valid UTF-8 and were left out");
-    tell(report.counts.reserved, "lines hold U+2585, which the trainer reserves, and were left out");
-    log_info(fmt::format("wrote {} ({} pieces, sha256 {:.12}...) in {}", report.model, report.pieces, report.sha256,
-                         format_seconds(report.seconds)));
-    if (session.json) fmt::print("{}\n", report.json());
-    return 0;
-  });
+  std::unique_ptr<app::Progress> progress;
+  const auto show = [&](std::int64_t consumed, std::int64_t total) {
+    if (!progress) progress = std::make_unique<app::Progress>("read", total, "bytes");
+    progress->update(consumed);
+  };
+  const data::TrainTokenizerReport report = data::train_tokenizer(flags.options(), show);
+  tell(report.counts.sampled_out, "sentences are beyond --sample-bytes and were left out");
+  tell(report.counts.split_lines, "long lines were split at a blank");
+  tell(report.counts.invalid_utf8, "lines are not valid UTF-8 and were left out");
+  tell(report.counts.reserved, "lines hold U+2585, which the trainer reserves, and were left out");
+  log_info(fmt::format("wrote {} ({} pieces, sha256 {:.12}...) in {}", report.model, report.pieces, report.sha256,
+                       format_seconds(report.seconds)));
+  if (session.json) fmt::print("{}\n", report.json());
+  return 0;
 }
 
 std::vector<app::Option> options_of(Flags& f) {

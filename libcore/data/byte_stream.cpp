@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -20,6 +21,7 @@ namespace convoy::data {
 namespace {
 
 constexpr std::size_t kRawBytes = std::size_t{256} << 10;
+constexpr int kWaitMilliseconds = 100;
 constexpr int kGzipWindow = 15 + 16;   // zlib: the largest window, gzip framing
 constexpr int kLongestWindowLog = 31;  // zstd --long=31, the format's largest on 64-bit machines
 
@@ -28,7 +30,8 @@ std::string shown(const InputFile& file) { return file.name == "-" ? "standard i
 // The file's own bytes, buffered.
 class RawFile {
  public:
-  explicit RawFile(const InputFile& file) : name_(shown(file)), buffer_(kRawBytes) {
+  RawFile(const InputFile& file, std::function<void()> while_waiting)
+      : name_(shown(file)), while_waiting_(std::move(while_waiting)), buffer_(kRawBytes) {
     descriptor_ = file.name == "-" ? STDIN_FILENO : ::open(file.name.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor_ >= 0) return;
     const std::string message = fmt::format("cannot open input '{}': {}", name_, std::strerror(errno));
@@ -66,6 +69,7 @@ class RawFile {
       end_ -= begin_;
       begin_ = 0;
     }
+    wait();
     ssize_t got;
     do {
       got = ::read(descriptor_, buffer_.data() + end_, buffer_.size() - end_);
@@ -75,7 +79,13 @@ class RawFile {
     return got > 0;
   }
 
+  void wait() const {
+    pollfd ready{descriptor_, POLLIN, 0};
+    while (while_waiting_ && ::poll(&ready, 1, kWaitMilliseconds) <= 0) while_waiting_();
+  }
+
   std::string name_;
+  std::function<void()> while_waiting_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;
   std::int64_t offset_ = 0;
@@ -205,7 +215,7 @@ class Zstd {
 }  // namespace
 
 struct ByteStream::State {
-  explicit State(const InputFile& file) : raw(file) {
+  State(const InputFile& file, std::function<void()> while_waiting) : raw(file, std::move(while_waiting)) {
     const std::string_view bytes = raw.at_least(4);
     if (starts_gzip(bytes) || (file.name.ends_with(".gz") && !starts_zstd(bytes))) {
       gzip = std::make_unique<Gzip>();
@@ -229,7 +239,8 @@ struct ByteStream::State {
   std::unique_ptr<Zstd> zstd;
 };
 
-ByteStream::ByteStream(const InputFile& file) : state_(std::make_unique<State>(file)) {}
+ByteStream::ByteStream(const InputFile& file, std::function<void()> while_waiting)
+    : state_(std::make_unique<State>(file, std::move(while_waiting))) {}
 ByteStream::~ByteStream() = default;
 ByteStream::ByteStream(ByteStream&&) noexcept = default;
 ByteStream& ByteStream::operator=(ByteStream&&) noexcept = default;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,8 +16,9 @@ namespace convoy::data {
 
 class ByteStream {
  public:
-  // A missing file is a ConfigError, one that cannot be opened an EnvironmentError.
-  explicit ByteStream(const InputFile& file);
+  // A missing file is a ConfigError, one that cannot be opened an EnvironmentError. `while_waiting` is called now and then
+  // while a pipe has nothing to read, and throws to give up.
+  explicit ByteStream(const InputFile& file, std::function<void()> while_waiting = {});
   ~ByteStream();
   ByteStream(ByteStream&&) noexcept;
   ByteStream& operator=(ByteStream&&) noexcept;

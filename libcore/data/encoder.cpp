@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <set>
@@ -83,13 +84,17 @@ class Run {
 
   EncodeReport go() {
     const auto start = std::chrono::steady_clock::now();
-    RecordReader reader(files_, options_.read);
+    RecordReader reader(files_, options_.read, [this] {
+      if (stopping_) throw EnvironmentError("the run has ended; nothing more is read");
+    });
     OrderedPipeline<RawBatch, EncodedBatch> pipeline({.source = [&](RawBatch& batch) { return reader.next(batch); },
                                                       .work = [&](RawBatch& batch) { return encoder_.encode(batch); },
                                                       .sink = [&](EncodedBatch& batch) { take(batch); },
                                                       .weight = [](const RawBatch& b) { return b.bytes.size() + kBytesOfABatch; },
                                                       .poll = hooks_.poll},
                                                      kBytesInFlight);
+    // Destroyed before the pipeline, whose reader may wait for a pipe that stays open.
+    const StopReading stop{stopping_};
     pipeline.run(options_.threads);
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     finish();
@@ -97,6 +102,11 @@ class Run {
   }
 
  private:
+  struct StopReading {
+    std::atomic<bool>& stopping;
+    ~StopReading() { stopping = true; }
+  };
+
   void open_outputs() {
     const Path folder = options_.out.parent_path();
     if (options_.out.filename().empty()) throw ConfigError("--out: expected a prefix such as data/corpus, found a folder");
@@ -192,6 +202,7 @@ class Run {
   std::vector<std::unique_ptr<DatasetWriter>> writers_;
   std::unique_ptr<AtomicFile> quarantine_;
   EncodeReport report_;
+  std::atomic<bool> stopping_ = false;
 };
 
 bool is_split_name(const std::string& name) {
@@ -213,15 +224,15 @@ std::vector<Split> parse_splits(const std::string& text) {
     const auto share = parse_real(equals == std::string::npos ? "" : part.substr(equals + 1));
     const std::string name = part.substr(0, equals);
     if (!is_split_name(name) || !share.ok() || share.value <= 0.0 || share.value >= 1.0 || !names.insert(name).second) {
-      throw ConfigError(fmt::format("--split {}: '{}' is no NAME=SHARE with a new name and a share between 0 and 1; expected for "
-                                    "example train=0.99,valid=0.01",
-                                    text, part));
+      throw ConfigError(fmt::format("'{}' is no NAME=SHARE with a new name and a share between 0 and 1; expected for example "
+                                    "train=0.99,valid=0.01",
+                                    part));
     }
     splits.push_back({name, share.value});
     sum += share.value;
   }
   if (sum < 1.0 - kRounding || sum > 1.0 + kRounding) {
-    throw ConfigError(fmt::format("--split {}: the shares sum to {}, expected 1", text, sum));
+    throw ConfigError(fmt::format("the shares sum to {}, expected 1", sum));
   }
   return splits;
 }

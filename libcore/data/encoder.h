@@ -23,18 +23,18 @@ struct Split {
 };
 
 struct EncodeOptions {
-  std::vector<std::string> inputs;
-  ReadOptions read;
-  std::vector<std::string> keys;
-  Path tokenizer;
-  Path out;
+  std::vector<std::string> inputs = {};
+  ReadOptions read = {};
+  std::vector<std::string> keys = {};
+  Path tokenizer = {};
+  Path out = {};
   bool append_eos = false;
   bool prepend_bos = false;
   int threads = 1;
   OnError on_error = OnError::kFail;
-  std::optional<std::int64_t> max_errors;
+  std::optional<std::int64_t> max_errors = {};
   std::string dtype = "auto";  // auto, u16, i32
-  std::vector<Split> splits;   // none: one pair, PREFIX
+  std::vector<Split> splits = {};   // none: one pair, PREFIX
   bool allow_lossy = false;
 };
 
@@ -58,8 +58,8 @@ struct EncodeReport {
 };
 
 struct EncodeHooks {
-  std::function<void(std::int64_t consumed, std::int64_t total, std::int64_t tokens)> progress;
-  std::function<void()> poll;  // throws to stop the run
+  std::function<void(std::int64_t consumed, std::int64_t total, std::int64_t tokens)> progress = {};
+  std::function<void()> poll = {};  // throws to stop the run
 };
 
 // Nothing is committed unless all is well. ConfigError: options, missing inputs; DataError: bad records under kFail or beyond

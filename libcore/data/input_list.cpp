@@ -80,7 +80,13 @@ void add_plain(const std::string& input, Expansion& out) {
 }
 
 void add_list(const std::string& name, Expansion& out) {
-  const std::string content = read_file(name, "input list");
+  std::string content;
+  try {
+    content = read_file(name, "input list");
+  } catch (const ConfigError& error) {
+    out.problems.push_back(error.what());
+    return;
+  }
   std::size_t entries = 0;
   for (std::size_t begin = 0; begin < content.size();) {
     const std::size_t end = std::min(content.find('\n', begin), content.size());

@@ -303,13 +303,13 @@ bool is_blank_line(std::string_view line) { return std::all_of(line.begin(), lin
 
 RecordParser::RecordParser(const std::vector<std::string>& keys) : keys_(keys) {
   if (keys.empty() || keys.size() > kMostKeys) {
-    throw ConfigError(fmt::format("--key: expected 1 to {} keys, found {}", kMostKeys, keys.size()));
+    throw ConfigError(fmt::format("expected 1 to {} keys, found {}", kMostKeys, keys.size()));
   }
   for (const std::string& key : keys) {
     paths_.push_back(parts_of(key));
     const Path& parts = paths_.back();
     if (std::any_of(parts.begin(), parts.end(), [](const std::string& part) { return part.empty(); })) {
-      throw ConfigError(fmt::format("--key {}: a part between the dots is empty", key.empty() ? "''" : key));
+      throw ConfigError(fmt::format("a part of the key \"{}\" is empty", key));
     }
   }
 }

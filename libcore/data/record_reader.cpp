@@ -76,6 +76,7 @@ Line line_at(std::string_view bytes, std::size_t begin) {
 struct RecordReader::State {
   std::vector<InputFile> files;
   ReadOptions options;
+  std::function<void()> while_waiting;
   std::size_t file = 0;             // the one that is open, or comes next
   std::optional<ByteStream> stream;
   RecordFormat format = RecordFormat::kText;
@@ -96,7 +97,7 @@ struct RecordReader::State {
   }
 
   void open() {
-    stream.emplace(files[file]);
+    stream.emplace(files[file], while_waiting);
     held.clear();
     line = 1;
     grow();
@@ -173,8 +174,12 @@ struct RecordReader::State {
   }
 };
 
-RecordReader::RecordReader(std::vector<InputFile> files, const ReadOptions& options)
-    : state_(std::make_unique<State>(State{std::move(files), options, 0, {}, {}, {}, 1, 0})) {}
+RecordReader::RecordReader(std::vector<InputFile> files, const ReadOptions& options, std::function<void()> while_waiting)
+    : state_(std::make_unique<State>()) {
+  state_->files = std::move(files);
+  state_->options = options;
+  state_->while_waiting = std::move(while_waiting);
+}
 RecordReader::~RecordReader() = default;
 
 bool RecordReader::next(RawBatch& batch) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,7 +40,8 @@ struct RawBatch {
 
 class RecordReader {
  public:
-  RecordReader(std::vector<InputFile> files, const ReadOptions& options);
+  // `while_waiting`: see ByteStream.
+  RecordReader(std::vector<InputFile> files, const ReadOptions& options, std::function<void()> while_waiting = {});
   ~RecordReader();
 
   // The next records, about a quarter of a megabyte of them or one that is larger; false after the last. What is wrong with

@@ -98,7 +98,7 @@ void check_options(const TrainTokenizerOptions& options) {
   if (!problems.empty()) throw ConfigError(problems);
 }
 
-SentenceSample read_sentences(const TrainTokenizerOptions& options, const TrainTokenizerHooks& hooks) {
+SentenceSample read_sentences(const TrainTokenizerOptions& options, const ReadProgress& progress) {
   const std::vector<InputFile> files = expand_inputs(options.inputs);
   std::int64_t total = 0;
   for (const InputFile& file : files) total += file.bytes;
@@ -108,7 +108,6 @@ SentenceSample read_sentences(const TrainTokenizerOptions& options, const TrainT
   RawBatch batch;
   std::string text;
   while (reader.next(batch)) {
-    if (hooks.poll) hooks.poll();
     for (const RawRecord& record : batch.records) {
       const std::string_view raw = std::string_view(batch.bytes).substr(record.begin, record.end - record.begin);
       if (batch.format == RecordFormat::kText) {
@@ -119,7 +118,7 @@ SentenceSample read_sentences(const TrainTokenizerOptions& options, const TrainT
         sample.add_text(text);
       }
     }
-    if (hooks.progress) hooks.progress(batch.consumed, total);
+    if (progress) progress(batch.consumed, total);
   }
   return sample;
 }
@@ -228,10 +227,10 @@ std::string TrainTokenizerReport::json() const {
       .text();
 }
 
-TrainTokenizerReport train_tokenizer(const TrainTokenizerOptions& options, const TrainTokenizerHooks& hooks) {
+TrainTokenizerReport train_tokenizer(const TrainTokenizerOptions& options, const ReadProgress& progress) {
   check_options(options);
   const auto start = std::chrono::steady_clock::now();
-  SentenceSample sample = read_sentences(options, hooks);
+  SentenceSample sample = read_sentences(options, progress);
   TrainTokenizerReport report;
   report.counts = sample.counts();
   report.bytes = sample.kept_bytes();
@@ -244,7 +243,6 @@ TrainTokenizerReport train_tokenizer(const TrainTokenizerOptions& options, const
   log_info(fmt::format("training {} pieces ({}) on {} lines, {}", options.vocabulary, options.kind, report.sentences,
                        format_bytes(static_cast<double>(report.bytes))));
   const std::string model = train_model(options, std::move(sentences), report.bytes);
-  if (hooks.poll) hooks.poll();
   write_outputs(options, model);
   report.model = options.out.string() + ".model";
   report.sha256 = sha256_hex(model);

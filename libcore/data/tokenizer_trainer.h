@@ -15,15 +15,15 @@
 namespace convoy::data {
 
 struct TrainTokenizerOptions {
-  std::vector<std::string> inputs;
-  ReadOptions read;
-  std::vector<std::string> keys;
-  Path out;                    // writes OUT.model and OUT.vocab
+  std::vector<std::string> inputs = {};
+  ReadOptions read = {};
+  std::vector<std::string> keys = {};
+  Path out = {};                    // writes OUT.model and OUT.vocab
   std::string kind = "bpe";    // bpe, unigram
   std::int64_t vocabulary = 32000;
   std::int64_t sample_bytes = 200'000'000;
   std::uint64_t seed = 1;
-  std::vector<std::string> user_symbols;  // each one piece wherever it occurs
+  std::vector<std::string> user_symbols = {};  // each one piece wherever it occurs
   double character_coverage = 0.9999;     // share of the characters that get a piece; the others are bytes
 };
 
@@ -39,13 +39,10 @@ struct TrainTokenizerReport {
   std::string json() const;
 };
 
-struct TrainTokenizerHooks {
-  std::function<void(std::int64_t consumed, std::int64_t total)> progress;  // while the text is read
-  std::function<void()> poll;
-};
+using ReadProgress = std::function<void(std::int64_t consumed, std::int64_t total)>;
 
 // ConfigError: inputs, symbols, a vocabulary that the text cannot fill or that cannot hold its characters; DataError: bad
 // records, no text. The model's bytes are a function of the options and the text, not of the machine.
-TrainTokenizerReport train_tokenizer(const TrainTokenizerOptions& options, const TrainTokenizerHooks& hooks);
+TrainTokenizerReport train_tokenizer(const TrainTokenizerOptions& options, const ReadProgress& progress);
 
 }  // namespace convoy::data

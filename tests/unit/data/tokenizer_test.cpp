@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "golden.h"
+#include "golden_json.h"
 #include "libcore/base/error.h"
 #include "libcore/base/random.h"
 

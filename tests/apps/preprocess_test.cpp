@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// convoy-preprocess from the outside: exit codes, what messages name, what is on stdout, and what is left behind.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/support/run_program.h"
+#include "tests/support/tmp_dir.h"
+
+namespace convoy {
+namespace {
+
+using support::ProgramResult;
+using support::TmpDir;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kProgram = CONVOY_PREPROCESS;
+const std::string kData = std::string(CONVOY_GOLDEN_DIR) + "/data";
+const std::string kModel = kData + "/models/bpe.model";
+
+std::string input(const char* name) { return kData + "/inputs/" + name; }
+
+class Preprocess : public testing::Test {
+ protected:
+  ProgramResult run(std::vector<std::string> arguments, const std::string& text = "") const {
+    arguments.insert(arguments.begin(), kProgram);
+    return support::run_program({.arguments = std::move(arguments), .directory = folder.path(), .input = text});
+  }
+  ProgramResult encode(const std::string& file, std::vector<std::string> more = {}, const std::string& text = "") const {
+    std::vector<std::string> arguments{"encode", file, "--tokenizer", kModel, "--out", "x"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments, text);
+  }
+  TmpDir folder;
+};
+
+TEST_F(Preprocess, BadInputsHaveTheirExitCodesAndLeaveNothing) {
+  struct Case {
+    const char* file;
+    int code;
+    std::vector<const char*> names;
+  };
+  for (const Case& one : {Case{"none.jsonl", 2, {"none.jsonl", "no such file"}}, Case{"empty.jsonl", 3, {"empty.jsonl", "no documents"}},
+                          Case{"cut.jsonl.gz", 3, {"cut.jsonl.gz", "truncated", "4644"}}, Case{"cut.jsonl.zst", 3, {"cut.jsonl.zst", "truncated"}},
+                          Case{"crc.jsonl.gz", 3, {"crc.jsonl.gz", "checksum"}}, Case{"badline.jsonl", 3, {"badline.jsonl", "line 16"}},
+                          Case{"utf16.jsonl", 3, {"utf16.jsonl", "UTF-16"}}}) {
+    const ProgramResult result = encode(input(one.file));
+    EXPECT_EQ(result.exit_code, one.code) << one.file;
+    EXPECT_EQ(result.out, "");
+    for (const char* name : one.names) EXPECT_THAT(result.err, HasSubstr(name));
+    EXPECT_THAT(folder.names(), ElementsAre()) << one.file;
+  }
+}
+
+TEST_F(Preprocess, ATokenizerThatIsNoneIsADataErrorAndAMissingOneAUsageError) {
+  const std::string text = folder.write("notes.txt", "hello").string();
+  const ProgramResult none = run({"encode", text, "--tokenizer", text, "--out", "x"});
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_THAT(none.err, AllOf(HasSubstr("notes.txt"), HasSubstr("no SentencePiece model")));
+  const ProgramResult missing = run({"encode", text, "--tokenizer", "missing.model", "--out", "x"});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("missing.model"));
+}
+
+TEST_F(Preprocess, AllWrongFlagsAreReportedAtOnce) {
+  const ProgramResult result = encode(input("plain.jsonl"), {"--dtype", "u8", "--threads", "0", "--split", "a=1", "--key", ""});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("--dtype u8"), HasSubstr("--threads 0"), HasSubstr("--split a=1"), HasSubstr("--key")));
+}
+
+TEST_F(Preprocess, TokensShorterThanTheirIndexAreRefusedByVerifyInfoAndCat) {
+  ASSERT_EQ(encode(input("plain.jsonl")).exit_code, 0);
+  std::filesystem::resize_file(folder / "x.bin", 1000);
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"verify", "x"}, {"info", "x"}, {"cat", "x", "--document", "0"}}) {
+    const ProgramResult result = run(command);
+    EXPECT_EQ(result.exit_code, 3) << command[0];
+    EXPECT_THAT(result.err, AllOf(HasSubstr("x.bin"), HasSubstr("1000 bytes"), HasSubstr("cut"))) << command[0];
+  }
+}
+
+TEST_F(Preprocess, AFullDiskAndAnUnwritablePlaceAreTheEnvironments) {
+  const std::string words(200000, 'w');
+  folder.write("big.txt", words);
+  // A limit on the size of files refuses what a full disk refuses.
+  const std::string line = "trap '' XFSZ; ulimit -f 8; exec '" + kProgram + "' encode big.txt --tokenizer '" + kModel + "' --out out/x";
+  const ProgramResult full = support::run_program({.arguments = {"bash", "-c", line}, .directory = folder.path()});
+  EXPECT_EQ(full.exit_code, 7);
+  EXPECT_THAT(full.err, HasSubstr("out/x.bin"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder / "out"));
+  const ProgramResult nowhere = run({"encode", "big.txt", "--tokenizer", kModel, "--out", "/proc/none/x"});
+  EXPECT_EQ(nowhere.exit_code, 7);
+  EXPECT_THAT(nowhere.err, HasSubstr("/proc/none"));
+}
+
+TEST_F(Preprocess, ASignalEndsItWithoutTracesEvenWhileItWaitsForInput) {
+  const std::string line = "exec 3> >(exec '" + kProgram + "' encode - --format jsonl --tokenizer '" + kModel +
+                           "' --out out/x); pid=$!; echo '{\"text\": \"a\"}' >&3; for i in $(seq 100); do [ -d out ] && break; sleep 0.05; done; "
+                           "sleep 0.2; kill -TERM $pid; wait $pid";
+  const ProgramResult result = support::run_program({.arguments = {"bash", "-c", line}, .directory = folder.path()});
+  EXPECT_EQ(result.exit_code, 128 + 15);
+  EXPECT_TRUE(std::filesystem::is_empty(folder / "out"));
+}
+
+TEST_F(Preprocess, JsonOutputHasTheDocumentedKeys) {
+  const ProgramResult result = encode("-", {"--json", "--append-eos"}, "{\"text\": \"a\"}\n{\"text\": \"\"}\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* key : {"\"documents\":1", "\"tokens\":", "\"bytes_in\":28", "\"empty\":1", "\"bad_records\":0", "\"duplicates\":0",
+                          "\"dtype\":\"u16\"", "\"outputs\":[\"x\"]", "\"seconds\":", "\"mb_per_s\":"}) {
+    EXPECT_THAT(result.out, HasSubstr(key));
+  }
+}
+
+TEST_F(Preprocess, CatDecodesADocumentByteForByte) {
+  const std::string text = "  two\nlines\t\xe6\xb5\xb7 ::= <|user|>\r\n\n";
+  folder.write("a.txt", text);
+  ASSERT_EQ(encode("a.txt", {"--append-eos", "--prepend-bos"}).exit_code, 0);
+  const ProgramResult decoded = run({"cat", "x", "--document", "0", "--decode", "--tokenizer", kModel});
+  EXPECT_EQ(decoded.out, text);
+  EXPECT_THAT(run({"cat", "x", "--document", "0"}).out, AllOf(testing::StartsWith("1 "), testing::EndsWith(" 2\n")));
+  EXPECT_EQ(run({"cat", "x", "--document", "1"}).exit_code, 2);
+  const ProgramResult other = run({"cat", "x", "--document", "0", "--decode", "--tokenizer", kData + "/models/uni.model"});
+  EXPECT_EQ(other.exit_code, 3);
+  EXPECT_THAT(other.err, HasSubstr("sha256"));
+}
+
+TEST_F(Preprocess, ALossyTokenizerWarnsUnlessItIsMeant) {
+  const auto lossy = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"encode", input("plain.jsonl"), "--tokenizer", kData + "/models/uni.model", "--out", "x", "--log-level", "warning"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  };
+  const ProgramResult warned = lossy({});
+  EXPECT_EQ(warned.exit_code, 0);
+  EXPECT_THAT(warned.err, HasSubstr("loses text"));
+  EXPECT_EQ(lossy({"--allow-lossy"}).err, "");
+}
+
+TEST_F(Preprocess, InfoMeasuresOneDatasetUnderTheCountsOfAnother) {
+  ASSERT_EQ(encode(kData + "/megatron/docs.jsonl", {"--append-eos", "--split", "a=0.7,b=0.3"}).exit_code, 0);
+  const ProgramResult text = run({"info", "x.a", "--against", "x.b"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("x.a"), HasSubstr("x.b"), HasSubstr("bigram")));
+  const ProgramResult json = run({"info", "x.a", "--against", "x.b", "--json"});
+  EXPECT_THAT(json.out, AllOf(HasSubstr("\"against\":{\"prefix\":\"x.b\""), HasSubstr("\"unigram_nats\":"), HasSubstr("\"bigram_nats\":")));
+}
+
+}  // namespace
+}  // namespace convoy

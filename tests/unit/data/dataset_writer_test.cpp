@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/data/dataset_writer.h"
+
+#include <gmock/gmock.h>
+
+#include "golden.h"
+#include "libcore/base/error.h"
+
+namespace convoy::data {
+namespace {
+
+using golden::TemporaryFolder;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const auto kNoMetadata = [](const PairSums&) { return std::string("{}"); };
+
+// The pair of megatron's own builder, read and written again.
+void expect_copy(const std::string& name) {
+  SCOPED_TRACE(name);
+  const Path source = golden::folder() / "megatron" / name;
+  const IndexedDataset dataset(source, true);
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "copy", dataset.token_type());
+  for (std::int64_t d = 0; d < dataset.documents(); ++d) {
+    const auto [begin, end] = dataset.document(d);
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(end - begin));
+    dataset.read(begin, ids);
+    writer.add(ids);
+  }
+  writer.commit(kNoMetadata);
+  EXPECT_EQ(golden::content(folder / "copy.bin"), golden::content(bin_path(source)));
+  EXPECT_EQ(golden::content(folder / "copy.idx"), golden::content(idx_path(source)));
+}
+
+TEST(DatasetWriter, WritesMegatronsBytes) {
+  for (const char* name : {"bpe-u16", "bpe-65500-i32", "uni-u16", "empties-u16"}) expect_copy(name);
+}
+
+TEST(DatasetWriter, NothingHasItsFinalNameBeforeTheCommit) {
+  const TemporaryFolder folder;
+  {
+    DatasetWriter writer(folder / "x", TokenType::kU16);
+    writer.add(std::vector<std::int32_t>{1, 2, 3});
+    EXPECT_FALSE(std::filesystem::exists(folder / "x.bin"));
+  }
+  EXPECT_THAT(folder.names(), ElementsAre()) << "an abandoned writer leaves nothing";
+}
+
+TEST(DatasetWriter, TellsSumsThatTheReaderFinds) {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "x", TokenType::kI32);
+  writer.add(std::vector<std::int32_t>{70000, 2});
+  writer.add(std::vector<std::int32_t>{5});
+  EXPECT_EQ(writer.documents(), 2);
+  EXPECT_EQ(writer.tokens(), 3);
+  EXPECT_EQ(writer.largest_id(), 70000);
+  PairSums sums;
+  writer.commit([&](const PairSums& found) {
+    sums = found;
+    return std::string("{}");
+  });
+  EXPECT_EQ(sums.bin_bytes, 12);
+  EXPECT_EQ(sums.idx_bytes, 34 + 12 * 2 + 8 * 3);
+  EXPECT_EQ(sums.bin_xxh3_128, xxh3_128_hex(golden::content(folder / "x.bin")));
+  EXPECT_EQ(sums.idx_xxh3_128, xxh3_128_hex(golden::content(folder / "x.idx")));
+}
+
+TEST(DatasetWriter, ReplacesAnOlderPairAndItsMetadata) {
+  const TemporaryFolder folder;
+  for (const std::int32_t id : {1, 2}) {
+    DatasetWriter writer(folder / "x", TokenType::kU16);
+    writer.add(std::vector<std::int32_t>{id});
+    writer.commit([&](const PairSums&) { return std::to_string(id); });
+  }
+  EXPECT_EQ(golden::content(folder / "x.meta.json"), "2");
+  EXPECT_EQ(golden::content(folder / "x.bin"), std::string("\2\0", 2));
+  EXPECT_THAT(folder.names(), ElementsAre("x.bin", "x.idx", "x.meta.json"));
+}
+
+TEST(DatasetWriter, AFailureInTheCommitLeavesNoPair) {
+  const TemporaryFolder folder;
+  folder.write("x.meta.json", "old");
+  DatasetWriter writer(folder / "x", TokenType::kU16);
+  writer.add(std::vector<std::int32_t>{1});
+  EXPECT_THROW(writer.commit([](const PairSums&) -> std::string { throw EnvironmentError("full"); }), EnvironmentError);
+  EXPECT_THAT(folder.names(), ElementsAre());
+}
+
+TEST(DatasetWriter, RefusesAPlaceThatIsNone) {
+  const TemporaryFolder folder;
+  EXPECT_THROW(DatasetWriter(folder / "none/x", TokenType::kU16), Error);
+}
+
+TEST(CheckReplaceable, RefusesACompletePairWithoutMetadataOnly) {
+  const TemporaryFolder folder;
+  EXPECT_NO_THROW(check_replaceable(folder / "x"));
+  folder.write("x.bin", "a");
+  EXPECT_NO_THROW(check_replaceable(folder / "x"));
+  folder.write("x.idx", "b");
+  EXPECT_THAT(golden::message_of<ConfigError>([&] { check_replaceable(folder / "x"); }), HasSubstr("not known to be ours"));
+  folder.write("x.meta.json", "c");
+  EXPECT_NO_THROW(check_replaceable(folder / "x"));
+  uncommit(folder / "x");
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.meta.json"));
+}
+
+}  // namespace
+}  // namespace convoy::data

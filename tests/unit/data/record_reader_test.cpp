@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/data/record_reader.h"
+
+#include <gmock/gmock.h>
+
+#include "golden.h"
+#include "libcore/base/error.h"
+
+namespace convoy::data {
+namespace {
+
+using golden::Path;
+using golden::message_of;
+using golden::TemporaryFolder;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Record {
+  std::string text;
+  std::int64_t line;
+  bool operator==(const Record&) const = default;
+};
+
+void PrintTo(const Record& record, std::ostream* out) { *out << '"' << record.text << "\" at line " << record.line; }
+
+class RecordReaderTest : public testing::Test {
+ protected:
+  std::vector<Record> records(const std::string& bytes, const ReadOptions& options, const char* name = "x") {
+    const Path path = folder.write(name, bytes);
+    RecordReader reader({{path.string(), 0}}, options);
+    std::vector<Record> found;
+    RawBatch batch;
+    while (reader.next(batch)) {
+      for (const RawRecord& r : batch.records) found.push_back({batch.bytes.substr(r.begin, r.end - r.begin), r.line});
+    }
+    return found;
+  }
+  TemporaryFolder folder;
+  const ReadOptions jsonl{.format = "jsonl"}, file{.format = "text"};
+  const ReadOptions line{.format = "text", .separator = DocumentSeparator::kLine};
+  const ReadOptions blank_line{.format = "text", .separator = DocumentSeparator::kBlankLine};
+};
+
+TEST_F(RecordReaderTest, JsonLinesSkipBlanksAndCountThem) {
+  EXPECT_THAT(records("{1}\n\n \t\r\n{2}\r\n{3}", jsonl), ElementsAre(Record{"{1}", 1}, Record{"{2}\r", 4}, Record{"{3}", 5}));
+  EXPECT_THAT(records("", jsonl), ElementsAre());
+  EXPECT_THAT(records("\n\n", jsonl), ElementsAre());
+}
+
+TEST_F(RecordReaderTest, AMarkAtTheStartOfAFileIsNotText) {
+  EXPECT_THAT(records("\xef\xbb\xbf{1}\n\xef\xbb\xbf{2}", jsonl), ElementsAre(Record{"{1}", 1}, Record{"\xef\xbb\xbf{2}", 2}));
+  EXPECT_THAT(records("\xef\xbb\xbf" "a", file), ElementsAre(Record{"a", 1}));
+}
+
+TEST_F(RecordReaderTest, ATextFileIsOneDocumentUnchanged) {
+  const std::string text("  a\r\n\nb\0c\n", 10);
+  EXPECT_THAT(records(text, file), ElementsAre(Record{text, 1}));
+  EXPECT_THAT(records("", file), ElementsAre(Record{"", 1}));
+}
+
+TEST_F(RecordReaderTest, TextLinesLoseTheirEnds) {
+  EXPECT_THAT(records("a\r\n\n b \nc", line), ElementsAre(Record{"a", 1}, Record{"", 2}, Record{" b ", 3}, Record{"c", 4}));
+}
+
+TEST_F(RecordReaderTest, BlankLinesEndParagraphs) {
+  EXPECT_THAT(records("\n\na\nb\n \t\n\nc\r\n\r\nd", blank_line), ElementsAre(Record{"a\nb", 3}, Record{"c\r", 7}, Record{"d", 9}));
+  EXPECT_THAT(records("a\nb", blank_line), ElementsAre(Record{"a\nb", 1}));
+  EXPECT_THAT(records("\n \n", blank_line), ElementsAre());
+}
+
+// Records that straddle the reader's own blocks, against a plain split of the whole.
+TEST_F(RecordReaderTest, BlocksOfTheReaderDoNotShow) {
+  std::string text;
+  std::vector<Record> lines, paragraphs;
+  std::string paragraph;
+  std::int64_t first = 1;
+  for (int i = 0; i < 60000; ++i) {
+    const std::string row = i % 7 == 3 ? "" : std::string(static_cast<std::size_t>(i % 97), static_cast<char>('a' + i % 26)) + "x";
+    text += row + "\n";
+    lines.push_back({row, i + 1});
+    if (row.empty()) {
+      if (!paragraph.empty()) paragraphs.push_back({paragraph.substr(1), first});
+      paragraph.clear();
+    } else {
+      if (paragraph.empty()) first = i + 1;
+      paragraph += "\n" + row;
+    }
+  }
+  if (!paragraph.empty()) paragraphs.push_back({paragraph.substr(1), first});
+  EXPECT_TRUE(records(text, line) == lines);
+  EXPECT_TRUE(records(text, blank_line) == paragraphs);
+  const std::string huge = std::string(3'000'000, 'h');
+  EXPECT_THAT(records("a\n" + huge + "\nb", line), ElementsAre(Record{"a", 1}, Record{huge, 2}, Record{"b", 3}));
+}
+
+TEST_F(RecordReaderTest, AutomaticFormatGoesByTheName) {
+  const ReadOptions automatic;
+  for (const char* name : {"a.jsonl", "a.JSON", "a.ndjson"}) EXPECT_THAT(records("{1}\n{2}\n", automatic, name).size(), 2u) << name;
+  for (const char* name : {"a.txt", "a.md", "a", "a.json.txt"}) EXPECT_THAT(records("{1}\n{2}\n", automatic, name).size(), 1u) << name;
+}
+
+TEST_F(RecordReaderTest, RefusesUtf16) {
+  EXPECT_THAT(message_of<DataError>([&] { records(std::string("\xff\xfe{\0", 4), jsonl); }), HasSubstr("UTF-16"));
+  EXPECT_THAT(message_of<DataError>([&] { records(std::string("\0{\0\"", 4), jsonl); }), HasSubstr("UTF-16"));
+  EXPECT_THAT(message_of<DataError>([&] { records("\xfe\xff\x01\x02", file); }), HasSubstr("UTF-16"));
+}
+
+TEST_F(RecordReaderTest, EachFileStartsANewRecordAtLineOne) {
+  const Path a = folder.write("a.jsonl", "{1}"), b = folder.write("b.jsonl", "{2}\n");
+  RecordReader reader({{a.string(), 3}, {b.string(), 4}}, {});
+  RawBatch batch;
+  ASSERT_TRUE(reader.next(batch));
+  EXPECT_EQ(batch.file, 0u);
+  EXPECT_EQ(batch.records.size(), 1u);
+  ASSERT_TRUE(reader.next(batch));
+  EXPECT_EQ(batch.file, 1u);
+  EXPECT_EQ(batch.records.at(0).line, 1);
+  EXPECT_EQ(batch.consumed, 7);
+  EXPECT_FALSE(reader.next(batch));
+}
+
+}  // namespace
+}  // namespace convoy::data
