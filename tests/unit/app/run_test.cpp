@@ -209,9 +209,9 @@ TEST_F(Run, OnAFullDiskBehindStdoutEndsWithSeven) {
   EXPECT_EXIT(print_help_to_a_full_disk(), testing::ExitedWithCode(7), "cannot write to stdout");
 }
 
-// Some launchers hand down an ignored SIGPIPE.
+// Starts from the other disposition: some launchers hand down an ignored SIGPIPE.
 [[noreturn]] void write_to_a_closed_pipe(bool survives) {
-  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGPIPE, survives ? SIG_DFL : SIG_IGN);
   const std::vector<const char*> arguments = {"convoy-train", "run"};
   Command command{.name = "run", .purpose = "x", .survives_closed_output = survives, .run = [](const Session&) {
                     std::raise(SIGPIPE);

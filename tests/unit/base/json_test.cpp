@@ -23,6 +23,8 @@ TEST(JsonQuoted, ReplacesBytesThatAreNoUtf8) {
   EXPECT_EQ(json_quoted("a\xFF"), "\"a" + replacement + "\"");
   EXPECT_EQ(json_quoted("\xE2\x82"), "\"" + replacement + replacement + "\"");                    // cut
   EXPECT_EQ(json_quoted("\xC0\x80"), "\"" + replacement + replacement + "\"");                    // overlong
+  EXPECT_EQ(json_quoted("\xE0\x80\xAF"), "\"" + replacement + replacement + replacement + "\"");  // overlong
+  EXPECT_EQ(json_quoted("\xF0\x82\x82\xAC").size(), 2 + 4 * replacement.size());                  // overlong
   EXPECT_EQ(json_quoted("\xED\xA0\x80"), "\"" + replacement + replacement + replacement + "\"");  // a surrogate
   EXPECT_EQ(json_quoted("\xF4\x90\x80\x80").size(), 2 + 4 * replacement.size());                  // beyond U+10FFFF
 }
