@@ -147,6 +147,8 @@ std::optional<std::int32_t> token_id(ConfigReader& reader, const std::string& ke
   if (id.is_number_integer()) {
     const auto number = id.get<std::int64_t>();
     if (number == -1) return std::nullopt;  // an older way to say none
+    // transformers writes its default along even where the vocabulary is smaller.
+    if (number == fallback && number >= vocabulary) return std::nullopt;
     if (number >= 0 && number < vocabulary) return static_cast<std::int32_t>(number);
   }
   reader.problem(

@@ -183,6 +183,12 @@ TEST(Config, RefusesNumbersOutOfRange) {
   EXPECT_THAT(problems(llama(R"("eos_token_id": 32000)")), HasSubstr("32000"));
 }
 
+TEST(Config, ADefaultEndTokenBeyondASmallVocabularyIsNone) {
+  EXPECT_EQ(parse_config(gpt2(R"("vocab_size": 4096, "eos_token_id": 50256)"), "x").eos_id, std::nullopt);
+  EXPECT_EQ(parse_config(gpt2(R"("vocab_size": 4096)"), "x").eos_id, std::nullopt);
+  EXPECT_EQ(parse_config(gpt2(R"("vocab_size": 4096, "eos_token_id": 3)"), "x").eos_id, 3);
+}
+
 TEST(Config, ContradictoryNamesOfOneNumberAreRefused) {
   EXPECT_EQ(problems(gpt2(R"("n_embd": 768, "hidden_size": 768)")), "accepted");
   EXPECT_THAT(problems(gpt2(R"("n_embd": 768, "hidden_size": 1024)")), HasSubstr("another name"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training of tiny models against PyTorch in double precision: losses, logits, gradient norms, rates, gradients and
-// final weights, with the tolerances that the cases bring (tests/golden/parity; how they were found: docs/testing.md).
+// final weights, with the tolerances that the cases bring (tests/golden/parity/README.md says how they were found).
 #include <gtest/gtest.h>
 
 #include <cmath>
