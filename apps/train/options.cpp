@@ -11,6 +11,7 @@ using Real = app::Range<double>;
 constexpr Count kFromOne{.least = 1};
 constexpr Count kFromZero{.least = 0};
 constexpr Real kFromZeroReal{.least = 0.0};
+constexpr Real kAboveZero{.least = 1e-30};
 constexpr Real kShare{.least = 0.0, .most = 1.0};
 constexpr Real kBeta{.least = 0.0, .most = 0.999999999};
 constexpr Count kTokenIds{.least = 0, .most = 2147483647};
@@ -76,7 +77,7 @@ void add_optimizer(std::vector<Option>& all, config::OptimizerOptions& o) {
           app::real("weight-decay", o.weight_decay, kFromZeroReal, "on two-dimensional tensors, embeddings included"),
           app::real("beta1", o.beta1, kBeta, "decay of the first moment"),
           app::real("beta2", o.beta2, kBeta, "decay of the second moment"),
-          app::real("epsilon", o.epsilon, kFromZeroReal, "added to the root of the second moment"),
+          app::real("epsilon", o.epsilon, kAboveZero, "added to the root of the second moment"),
           app::real("clip-norm", o.clip_norm, kFromZeroReal, "largest gradient norm; 0 never clips"),
           app::count("max-skipped-steps", o.max_skipped_steps, kFromOne,
                      "non-finite steps in a row that end the run with code 4"),
@@ -108,7 +109,7 @@ void add_output(std::vector<Option>& all, config::OutputOptions& o) {
           app::yes_no("tensorboard", o.tensorboard, "write RUN/tensorboard"),
           app::count("dump-gradients", o.dump_gradients, kFromOne,
                      "write the gradients of this step to RUN/debug/gradients-STEP.safetensors"),
-          app::real("peak-tflops", o.peak_tflops, {.least = 1e-9},
+          app::real("peak-tflops", o.peak_tflops, kAboveZero,
                     "the device's peak, for the model FLOPs utilisation (mfu)"),
       });
 }
