@@ -5,12 +5,6 @@
 # names third-party targets, which only .cpp files may include.
 function(convoy_module name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
-  if(NOT arg_SOURCES)
-    add_library(convoy_${name} INTERFACE)
-    add_library(convoy::${name} ALIAS convoy_${name})
-    target_link_libraries(convoy_${name} INTERFACE convoy_options)
-    return()
-  endif()
   add_library(convoy_${name} STATIC ${arg_SOURCES})
   add_library(convoy::${name} ALIAS convoy_${name})
   target_link_libraries(convoy_${name} PUBLIC convoy_options)
