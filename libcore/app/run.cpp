@@ -8,10 +8,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <iostream>
 #include <new>
 #include <optional>
+#include <system_error>
 
 #include "libcore/app/command_line.h"
 #include "libcore/app/config_file.h"
@@ -252,13 +252,12 @@ int run(const Program& program, int argc, const char* const* argv) {
     return failed(title, error.code(), fmt::format("{}\n'{} --help' explains the usage.", error.what(), title));
   } catch (const Error& error) {
     return failed(title, error.code(), error.what());
-  } catch (const std::bad_alloc&) {
-    return failed(title, ExitCode::kEnvironment, "out of memory; give the job more, or make its work smaller");
-  } catch (const std::filesystem::filesystem_error& error) {
-    const bool missing = error.code() == std::errc::no_such_file_or_directory;
-    return failed(title, missing ? ExitCode::kUsage : ExitCode::kEnvironment, error.what());
+  } catch (const std::bad_alloc& error) {
+    return failed(title, exit_code_of(error), "out of memory; give the job more, or make its work smaller");
+  } catch (const std::system_error& error) {  // of the file system, or of starting threads
+    return failed(title, exit_code_of(error), error.what());
   } catch (const std::exception& error) {
-    return failed(title, ExitCode::kInternal, fmt::format("internal error: {}", error.what()));
+    return failed(title, exit_code_of(error), fmt::format("internal error: {}", error.what()));
   } catch (...) {
     return failed(title, ExitCode::kInternal, "internal error: an exception of an unknown type");
   }

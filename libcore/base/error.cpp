@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <new>
+#include <system_error>
+
 namespace convoy {
 namespace {
 
@@ -17,6 +21,15 @@ std::string joined(const std::vector<std::string>& problems) {
 
 ConfigError::ConfigError(const std::vector<std::string>& problems)
     : Error(ExitCode::kUsage, joined(problems)), problems_(problems) {}
+
+ExitCode exit_code_of(const std::exception& error) {
+  if (const auto* ours = dynamic_cast<const Error*>(&error)) return ours->code();
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return ExitCode::kEnvironment;
+  const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
+  if (file != nullptr && file->code() == std::errc::no_such_file_or_directory) return ExitCode::kUsage;
+  if (dynamic_cast<const std::system_error*>(&error) != nullptr) return ExitCode::kEnvironment;
+  return ExitCode::kInternal;
+}
 
 void check(bool condition, std::string_view why, std::source_location where) {
   if (condition) return;

@@ -3,6 +3,7 @@
 // A message names what, where (file, dataset, field, line), expected against found, and what to do; numbers have units.
 #pragma once
 
+#include <exception>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -63,6 +64,10 @@ class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;
 };
+
+// The exit code that a program ends with when `error` reaches its boundary: the code of an Error; kEnvironment for
+// memory or whatever else the system refuses, but kUsage for a path that does not exist; kInternal for everything else.
+ExitCode exit_code_of(const std::exception& error);
 
 // Throws InternalError with the caller's place unless `condition` holds; `why` says why it must. On in release builds.
 void check(bool condition, std::string_view why, std::source_location where = std::source_location::current());

@@ -134,11 +134,8 @@ template <class Work>
 void with_failure_recorded(RunLog& log, Work&& work) {
   try {
     work();
-  } catch (const Error& error) {
-    log.failed(error.what(), static_cast<int>(error.code()));
-    throw;
   } catch (const std::exception& error) {
-    log.failed(error.what(), static_cast<int>(ExitCode::kInternal));
+    log.failed(error.what(), static_cast<int>(exit_code_of(error)));
     throw;
   }
 }

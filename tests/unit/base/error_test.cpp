@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/base/error.h"
 
+#include <filesystem>
+#include <new>
+#include <system_error>
+
 namespace convoy {
 namespace {
 
@@ -10,6 +14,20 @@ TEST(Errors, CarryTheDocumentedExitCodes) {
   EXPECT_EQ(static_cast<int>(NumericsError("x").code()), 4);
   EXPECT_EQ(static_cast<int>(ClusterError("x").code()), 5);
   EXPECT_EQ(static_cast<int>(EnvironmentError("x").code()), 7);
+}
+
+TEST(Errors, OfTheLibraryGetTheCodeOfWhatWentWrong) {
+  using std::filesystem::filesystem_error;
+  EXPECT_EQ(exit_code_of(DataError("x")), ExitCode::kData);
+  EXPECT_EQ(exit_code_of(std::bad_alloc()), ExitCode::kEnvironment);
+  EXPECT_EQ(exit_code_of(std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again))),
+            ExitCode::kEnvironment);
+  EXPECT_EQ(exit_code_of(filesystem_error("x", std::make_error_code(std::errc::no_such_file_or_directory))),
+            ExitCode::kUsage);
+  EXPECT_EQ(exit_code_of(filesystem_error("x", std::make_error_code(std::errc::permission_denied))),
+            ExitCode::kEnvironment);
+  EXPECT_EQ(exit_code_of(InternalError("x")), ExitCode::kInternal);
+  EXPECT_EQ(exit_code_of(std::out_of_range("x")), ExitCode::kInternal);
 }
 
 TEST(ConfigErrors, OfSeveralProblemsNameEachOfThem) {
