@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one main of the four programs: parses flags and --config, prints help and versions, runs the chosen command, and
+// The one main of all programs: parses flags and --config, prints help and versions, runs the chosen command, and
 // turns exceptions into the documented exit codes. Common to all commands: --help, --version, --log-level, --config,
 // --print-config, and --json where `has_json`.
 #pragma once

@@ -12,7 +12,7 @@ enum class DataOrder { kShuffled, kSequential };
 
 class Sampler {
  public:
-  // Throws DataError if the stream is shorter than one window. `stream_name` is for the message.
+  // Throws DataError if the stream is shorter than one window.
   Sampler(std::int64_t tokens, std::int64_t sequence_length, DataOrder order, std::uint64_t seed);
 
   std::int64_t windows() const { return windows_; }                    // N: samples an epoch

@@ -14,11 +14,8 @@
 
 namespace convoy::model {
 
-enum class Split {
-  kReplicated,
-  kRows,
-  kColumns
-};  // over tensor-parallel ranks: dimension 0, dimension 1, or not at all
+// Over tensor-parallel ranks: not at all, along dimension 0, along dimension 1.
+enum class Split { kReplicated, kRows, kColumns };
 enum class Init { kNormal, kZero, kOne };
 
 struct Parameter {
@@ -36,8 +33,9 @@ struct Parameter {
 std::vector<Parameter> parameter_table(const Config& config);
 std::int64_t parameter_count(const std::vector<Parameter>& table);
 
-// Training FLOPs a token, forward and backward: 6 N_matmul + 6 L T (H D) (causal attention counted by half). Convention
-// and formula: docs/performance.md.
+// Training FLOPs a token, forward and backward: 6 N_matmul + 6 L T (H D), N_matmul the weights that are multiplied with
+// (the head's among them, the embedding's not), causal attention counted by half. One multiplication and addition are
+// two FLOPs.
 double training_flops_per_token(const Config& config, std::int64_t sequence_length);
 
 // The weights (compute dtype) and fp32 gradients of this rank, each one arena in table order.

@@ -3,8 +3,9 @@
 // `maximum`, then `sum` and `target_logit`, over the ranks that hold the other shards between them. The caller computes
 // the logits with linear_forward (fp32) and turns dlogits into gradients with the two linear backwards.
 //
-//   logits [R, V] -> classifier_maximum -> (max over TP) -> classifier_sum -> (sum over TP) -> classifier_backward ->
-//   dlogits loss of a row = maximum + log(sum) - target_logit
+//   logits [R, V] -> classifier_maximum -> (max over TP) -> classifier_sum -> (sum over TP) -> classifier_backward
+//
+// gives dlogits, and the loss of a row is maximum + log(sum) - target_logit.
 //
 // A logit that is NaN or +infinity makes the row's sum NaN.
 #pragma once

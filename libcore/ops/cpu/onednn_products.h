@@ -13,7 +13,7 @@
 namespace convoy::ops::cpu {
 
 // c [m, n] fp32 = a b, or c += a b. a and b are bf16 (or fp32) with rows lda and ldb apart; a transposed a is [k, m] in
-// memory. With ldb = 0, b is in the form that pack_block() writes.
+// memory. With ldb = 0, b is in the form that pack() writes.
 struct ProductKey {
   DType dtype = DType::kBF16;
   std::int64_t m = 0, n = 0, k = 0;
