@@ -91,6 +91,8 @@ void Trainer::train() {
   while (!is_last()) {
     const Clock::time_point start = Clock::now();
     const StepMetrics metrics = train_step();
+    // Every op has now run in the shapes that come again; those of evaluation are among them.
+    stream_.seal_scratch();
     log_.step(metrics, seconds_since(start));
     stop_without_progress();
     if (evaluation_is_due()) evaluate_all();
