@@ -104,7 +104,13 @@ std::span<const float> Generator::next_logits(const std::vector<std::int32_t>& t
   const Shape shape{1, length};
   const model::Batch batch{{window, DType::kI32, shape}, {targets_.as<std::int32_t>(), DType::kI32, shape}, {}};
   model_.logits(stream_, batch, used - 1, logits_.mutable_view());
-  return {logits_.as<float>(), static_cast<std::size_t>(config_.vocabulary)};
+  const std::span<const float> logits(logits_.as<float>(), static_cast<std::size_t>(config_.vocabulary));
+  if (std::any_of(logits.begin(), logits.end(), [](float x) { return std::isnan(x); })) {
+    throw NumericsError(
+        "the model's logits are not numbers, so there is no next token to choose: its weights hold values that are not "
+        "finite, or overflow in this precision (--precision fp32 has the wider range); take another checkpoint");
+  }
+  return logits;
 }
 
 void Generator::generate(std::vector<std::int32_t>& tokens, std::int64_t vocabulary, const SamplingOptions& options,

@@ -35,7 +35,8 @@ class Generator {
   const model::Config& config() const { return config_; }
 
   // Appends to `tokens` (at least one) until `max_tokens` have come or `on_token` returns false. Only ids below
-  // `vocabulary` are chosen. Beyond the model's positions the oldest tokens leave the window.
+  // `vocabulary` are chosen. Beyond the model's positions the oldest tokens leave the window. NumericsError if the
+  // logits are not numbers.
   void generate(std::vector<std::int32_t>& tokens, std::int64_t vocabulary, const SamplingOptions& options,
                 const std::function<bool(std::int32_t)>& on_token);
 

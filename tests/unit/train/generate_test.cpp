@@ -2,8 +2,10 @@
 #include "libcore/train/generate.h"
 
 #include <array>
+#include <limits>
 #include <set>
 
+#include "libcore/base/error.h"
 #include "libcore/ops/backend.h"
 #include "libcore/train/weights.h"
 #include "tests/unit/train/tiny_run.h"
@@ -48,13 +50,17 @@ TEST(SamplingUniform, IsAFunctionOfSeedAndIndexInTheUnitInterval) {
 
 class Generation : public testing::Test {
  protected:
-  Generation() {
+  Generation() { write_model("hf", 0.0f); }
+
+  // A fresh model, `added` to one element of the embedding of token 1.
+  void write_model(const char* name, float added) {
     const model::Config config = model::parse_config(tiny_llama(), "tiny");
     device::Stream stream(ops::cpu_backend(), 1);
     model::Parameters parameters(model::parameter_table(config), tensor::DType::kF32, true);
     optim::AdamW optimizer(parameters, {});
     initialise(stream, parameters, 1, optimizer);
-    save(folder_ / "hf", config, parameters, optimizer);
+    optimizer.master(0).as<float>()[config.width] += added;
+    save(folder_ / name, config, parameters, optimizer);
   }
 
   std::vector<std::int32_t> run(const SamplingOptions& options, std::vector<std::int32_t> tokens = {1, 2, 3}) {
@@ -84,6 +90,13 @@ TEST_F(Generation, OnlyTheWindowMattersBeyondThePositions) {
   other[0] = 9;  // out of the window of 16
   const SamplingOptions options{.max_tokens = 1, .temperature = 0.0, .top_k = 0, .seed = 1};
   EXPECT_EQ(run(options, old).back(), run(options, other).back());
+}
+
+TEST_F(Generation, RefusesAModelWhoseLogitsAreNotNumbers) {
+  write_model("damaged", std::numeric_limits<float>::quiet_NaN());
+  Generator generator(folder_ / "damaged", tensor::DType::kF32, 1);
+  std::vector<std::int32_t> tokens = {1};
+  EXPECT_THROW(generator.generate(tokens, kTinyVocabulary, {}, [](std::int32_t) { return true; }), NumericsError);
 }
 
 TEST_F(Generation, StopsWhenToldTo) {
