@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "libcore/base/error.h"
+#include "libcore/base/random.h"
 #include "libcore/ops/backend.h"
 #include "libcore/tensor/tensor.h"
 
@@ -34,6 +35,14 @@ bool equal(const Tensor& a, const Tensor& b) {
 TEST(InitialValues, DoNotDependOnTheNumberOfThreads) {
   const Parameter parameter = normal("a.weight", 129, 257);
   EXPECT_TRUE(equal(initialised(parameter, 7, 1), initialised(parameter, 7, 3)));
+}
+
+TEST(InitialValues, AreElementByElementThoseOfTheParametersOwnStream) {
+  constexpr std::int64_t kRows = 129, kColumns = 65;  // neither whole blocks nor whole shares of the threads
+  const Tensor values = initialised(normal("a.weight", kRows, kColumns), 7, 2);
+  const std::uint64_t key = stream_key(7, "init:a.weight");
+  for (std::int64_t i = 0; i < kRows * kColumns; ++i)
+    ASSERT_EQ(values.as<float>()[i], 0.02f * normal_at(key, static_cast<std::uint64_t>(i))) << "element " << i;
 }
 
 TEST(InitialValues, DependOnSeedAndName) {
