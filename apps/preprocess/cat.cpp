@@ -14,7 +14,7 @@
 #include "libcore/data/indexed_dataset.h"
 #include "libcore/data/tokenizer.h"
 
-namespace convoy::preprocess {
+namespace convoy::apps::preprocess {
 namespace {
 
 struct Flags {
@@ -108,7 +108,7 @@ int run(const Flags& flags, const app::Session& session) {
 app::Command cat_command() {
   const auto flags = std::make_shared<Flags>();
   return {.name = "cat",
-          .purpose = "Print documents of a dataset, as token ids or decoded.",
+          .purpose = "print documents of a dataset, as token ids or decoded",
           .details = "Documents are numbered from 0. With --json, one object a line.",
           .examples = {"convoy-preprocess cat data/corpus --document 0",
                        "convoy-preprocess cat data/corpus --document 0-2 --decode --tokenizer tokenizer.model"},
@@ -121,4 +121,4 @@ app::Command cat_command() {
           .run = [flags](const app::Session& session) { return run(*flags, session); }};
 }
 
-}  // namespace convoy::preprocess
+}  // namespace convoy::apps::preprocess

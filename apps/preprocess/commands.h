@@ -9,7 +9,7 @@
 #include "libcore/app/run.h"
 #include "libcore/data/record_reader.h"
 
-namespace convoy::preprocess {
+namespace convoy::apps::preprocess {
 
 app::Command train_tokenizer_command();
 app::Command encode_command();
@@ -34,4 +34,4 @@ app::Option checked(app::Option option, std::function<void(const std::string&)> 
 
 int default_threads();  // processors that this process may use
 
-}  // namespace convoy::preprocess
+}  // namespace convoy::apps::preprocess

@@ -12,7 +12,7 @@
 #include "libcore/base/log.h"
 #include "libcore/base/units.h"
 
-namespace convoy::preprocess {
+namespace convoy::apps::preprocess {
 namespace {
 
 constexpr int kMostThreads = 1024;
@@ -92,7 +92,7 @@ std::vector<app::Option> options_of(Flags& f) {
 app::Command encode_command() {
   const auto flags = std::make_shared<Flags>();
   return {.name = "encode",
-          .purpose = "Tokenize text or JSON Lines into a dataset pair that convoy-train and Megatron read.",
+          .purpose = "tokenize text or JSON Lines into a dataset pair that convoy-train and Megatron read",
           .details =
               "Documents keep the order of the inputs. A document without tokens is dropped and counted. Bytes that are no UTF-8 "
               "are a bad record in JSON Lines and become U+FFFD in text.\n"
@@ -106,4 +106,4 @@ app::Command encode_command() {
           .run = [flags](const app::Session& session) { return run(*flags, session); }};
 }
 
-}  // namespace convoy::preprocess
+}  // namespace convoy::apps::preprocess

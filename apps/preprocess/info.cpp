@@ -10,7 +10,7 @@
 #include "libcore/data/dataset_statistics.h"
 #include "libcore/data/index_format.h"
 
-namespace convoy::preprocess {
+namespace convoy::apps::preprocess {
 namespace {
 
 using data::IndexedDataset;
@@ -107,7 +107,7 @@ int run(const Flags& flags, const app::Session& session) {
 app::Command info_command() {
   const auto flags = std::make_shared<Flags>();
   return {.name = "info",
-          .purpose = "Sizes, document lengths, and the unigram and bigram cross-entropies of a dataset.",
+          .purpose = "print a dataset's sizes, document lengths, and unigram and bigram cross-entropies",
           .details =
               "The cross-entropies are what a language model has to beat: nats a token under counts of PREFIX with add-0.1 smoothing "
               "over the vocabulary, measured on PREFIX itself and on the dataset of --against.",
@@ -119,4 +119,4 @@ app::Command info_command() {
           .run = [flags](const app::Session& session) { return run(*flags, session); }};
 }
 
-}  // namespace convoy::preprocess
+}  // namespace convoy::apps::preprocess

@@ -6,14 +6,14 @@
 #include "libcore/base/error.h"
 #include "libcore/data/json_record.h"
 
-namespace convoy::preprocess {
+namespace convoy::apps::preprocess {
 
 std::vector<app::Option> InputFlags::options() {
   return {
       app::positionals("INPUT", inputs,
                        "file, folder, glob, @list.txt or -; .txt .jsonl .json .md and others, each also .gz or .zst"),
       app::choice("format", format, {"auto", "text", "jsonl"}, "auto: .jsonl, .json, .ndjson are JSON Lines, the rest is text"),
-      checked(app::texts("key", "KEY", keys, "JSON Lines: the key of the text, a.b for b in a; several are joined by newlines [default: text]"),
+      checked(app::texts("key", "KEY", keys, "JSON Lines: the key of the text, a.b for b in a; several are joined by newlines (default: text)"),
               [](const std::string& key) { data::RecordParser({key}); }),
       app::choice("document-separator", separator, {"file", "line", "blank-line"}, "text: what ends a document"),
   };
@@ -43,4 +43,4 @@ app::Option checked(app::Option option, std::function<void(const std::string&)> 
 
 int default_threads() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
-}  // namespace convoy::preprocess
+}  // namespace convoy::apps::preprocess

@@ -8,7 +8,7 @@
 
 #include "libcore/base/log.h"
 
-namespace convoy::preprocess {
+namespace convoy::apps::preprocess {
 namespace {
 
 volatile std::sig_atomic_t signal_seen = 0;
@@ -35,4 +35,4 @@ int run_interruptible(const std::function<int(const std::function<void()>& poll)
   }
 }
 
-}  // namespace convoy::preprocess
+}  // namespace convoy::apps::preprocess

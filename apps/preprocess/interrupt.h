@@ -4,10 +4,10 @@
 
 #include <functional>
 
-namespace convoy::preprocess {
+namespace convoy::apps::preprocess {
 
 // Runs `work` with a function that throws once a signal has come. If one did, the temporary files are gone by then, and the
 // process ends by that signal, as its parent expects.
 int run_interruptible(const std::function<int(const std::function<void()>& poll)>& work);
 
-}  // namespace convoy::preprocess
+}  // namespace convoy::apps::preprocess

@@ -5,8 +5,9 @@
 
 int main(int argc, char** argv) {
   using namespace convoy;
+  using namespace convoy::apps;
   const app::Program program{.name = "convoy-preprocess",
-                             .purpose = "Turn text into a tokenizer and into token datasets, and look into them.",
+                             .purpose = "turn text into a tokenizer and into token datasets, and look into them",
                              .examples = {"convoy-preprocess train-tokenizer docs/ --out tokenizer --vocab-size 1000",
                                           "convoy-preprocess encode docs/ --tokenizer tokenizer.model --out data/corpus --append-eos",
                                           "convoy-preprocess info data/corpus"},

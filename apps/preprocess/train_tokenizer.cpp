@@ -10,7 +10,7 @@
 #include "libcore/base/units.h"
 #include "libcore/data/tokenizer_trainer.h"
 
-namespace convoy::preprocess {
+namespace convoy::apps::preprocess {
 namespace {
 
 struct Flags {
@@ -75,7 +75,7 @@ std::vector<app::Option> options_of(Flags& f) {
 app::Command train_tokenizer_command() {
   const auto flags = std::make_shared<Flags>();
   return {.name = "train-tokenizer",
-          .purpose = "Train a SentencePiece tokenizer that gives every text back byte for byte.",
+          .purpose = "train a SentencePiece tokenizer that gives every text back byte for byte",
           .details =
               "Identity normalisation, byte fallback, blanks kept, digits split. The trainer sees lines without their newline, so "
               "that no piece crosses a line; lines of more than 4096 bytes are split at a blank.\n"
@@ -86,4 +86,4 @@ app::Command train_tokenizer_command() {
           .run = [flags](const app::Session& session) { return run(*flags, session); }};
 }
 
-}  // namespace convoy::preprocess
+}  // namespace convoy::apps::preprocess

@@ -9,7 +9,7 @@
 #include "libcore/base/json.h"
 #include "libcore/data/dataset_check.h"
 
-namespace convoy::preprocess {
+namespace convoy::apps::preprocess {
 namespace {
 
 struct Flags {
@@ -47,8 +47,8 @@ int run(const Flags& flags, const app::Session& session) {
 app::Command verify_command() {
   const auto flags = std::make_shared<Flags>();
   return {.name = "verify",
-          .purpose = "Check every byte of a dataset: structure, checksums, ids. Exit code 3 names what is wrong, and where.",
-          .details = "",
+          .purpose = "check every byte of a dataset: structure, checksums, ids",
+          .details = "Exit code 3 comes with a message that names what is wrong, and where.",
           .examples = {"convoy-preprocess verify data/corpus"},
           .options = {app::positional("PREFIX", flags->prefix, "dataset: PREFIX.bin, PREFIX.idx, PREFIX.meta.json"),
                       app::toggle("foreign", flags->foreign, "a pair of another tool: no metadata, any shape of documents")},
@@ -56,4 +56,4 @@ app::Command verify_command() {
           .run = [flags](const app::Session& session) { return run(*flags, session); }};
 }
 
-}  // namespace convoy::preprocess
+}  // namespace convoy::apps::preprocess

@@ -14,7 +14,7 @@ namespace convoy::apps::train {
 config::MachineFacts machine_facts();
 convoy::train::Identity identity();
 
-// Threads for a command that runs alone: `given`, else every core that this process may use.
+// Threads for a command that runs alone: `given`, else OMP_NUM_THREADS, else every core that this process may use.
 int sampling_threads(std::optional<std::int64_t> given);
 
 }  // namespace convoy::apps::train

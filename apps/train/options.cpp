@@ -14,6 +14,7 @@ constexpr Real kFromZeroReal{.least = 0.0};
 constexpr Real kAboveZero{.least = 1e-30};
 constexpr Real kShare{.least = 0.0, .most = 1.0};
 constexpr Real kBeta{.least = 0.0, .most = 0.999999999};
+constexpr Count kThreads{.least = 1, .most = 1024};
 constexpr Count kTokenIds{.least = 0, .most = 2147483647};
 
 void add(std::vector<Option>& all, const char* heading, std::vector<Option> group) {
@@ -90,7 +91,7 @@ void add_device(std::vector<Option>& all, config::DeviceOptions& o) {
           app::choice("precision", o.precision, {"fp32", "bf16"},
                       "of weights and activations; bf16 keeps fp32 master weights"),
           app::choice("device", o.device, {"auto", "cpu", "cuda"}, "where to train"),
-          app::count("threads", o.threads, kFromOne,
+          app::count("threads", o.threads, kThreads,
                      "of the CPU (default: OMP_NUM_THREADS, else every core that this process may use)"),
           app::toggle("oversubscribe", o.oversubscribe, "allow more threads than cores"),
       });

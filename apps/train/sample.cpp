@@ -134,8 +134,8 @@ app::Command sample_command(SampleArguments& arguments) {
       app::count("top-k", arguments.top_k, {.least = 0}, "choose among the so many likeliest; 0: among all"),
       app::count("seed", arguments.seed, {.least = 0}, "of the choice"),
       app::choice("precision", arguments.precision, {"fp32", "bf16"}, "of weights and activations"),
-      app::count("threads", arguments.threads, {.least = 1},
-                 "of the CPU (default: every core that this process may use)"),
+      app::count("threads", arguments.threads, {.least = 1, .most = 1024},
+                 "of the CPU (default: OMP_NUM_THREADS, else every core that this process may use)"),
   };
   command.has_json = true;
   command.run = [&arguments](const app::Session& session) { return sample(arguments, session); };
