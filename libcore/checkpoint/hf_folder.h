@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "libcore/checkpoint/safetensors.h"
-#include "libcore/device/stream.h"
 
 namespace convoy::checkpoint {
 
