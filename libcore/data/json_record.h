@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line of a JSON Lines file: a strict check against RFC 8259, and the text under the wanted key. Our own parser, because
-// the system's simdjson accepts trailing garbage and NaN where it does not look, and knows only the first of equal keys.
+// One line of a JSON Lines file: a strict check against RFC 8259 (simdjson's), and the text under the wanted key.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,12 +27,16 @@ class RecordParser {
   // At most 32 keys.
   explicit RecordParser(const std::vector<std::string>& keys);
 
-  // Sets `text`, or returns why the line is no good record. The last of equal keys counts.
+  // Sets `text`, or returns why the line is no good record. The last of equal keys counts. Lines of 4 GiB and values nested
+  // more than 1000 deep are refused as no JSON. Safe on many threads: each has a parser of the library's.
   std::optional<BadRecord> parse(std::string_view line, std::string& text) const;
 
  private:
+  std::optional<BadRecord> parse_rewritten(std::string_view line, std::string& text) const;
+
   std::vector<std::string> keys_;                 // as given, for messages
   std::vector<std::vector<std::string>> paths_;
+  std::array<std::string, 2> substitutes_;        // escapes of two characters that no key holds
 };
 
 }  // namespace convoy::data

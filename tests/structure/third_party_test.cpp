@@ -21,7 +21,7 @@ const std::vector<Library> kLibraries = {
     {"spdlog", "spdlog/.*", "libcore/base/log\\.cpp"},
     {"toml++", "toml\\+\\+/.*|toml\\.hpp", "libcore/app/[a-z_]+\\.cpp"},
     {"nlohmann-json", "nlohmann/json\\.hpp", "(libcore|apps)/[a-z]+/[a-z0-9_]+\\.cpp"},
-    {"simdjson", "simdjson\\.h", "nowhere"},
+    {"simdjson", "simdjson\\.h", "libcore/data/[a-z_]+\\.cpp"},
     {"oneDNN", "(oneapi/)?dnnl.*", "libcore/ops/(cpu/)?[a-z_]+\\.cpp"},
     {"Highway", "hwy/.*", "libcore/ops/cpu/[a-z0-9_]+(\\.cpp|-inl\\.h)"},
     {"SentencePiece", "sentencepiece.*", "libcore/data/[a-z_]+\\.cpp"},

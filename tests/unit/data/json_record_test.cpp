@@ -97,6 +97,56 @@ TEST(RecordParser, RefusesInvalidUtf8AnywhereOnTheLine) {
   EXPECT_THAT(RecordParser({"text"}).parse("{\"text\":\"ab\xe4\"}", text)->reason, HasSubstr("at byte 12"));
 }
 
+// RFC 8259 bounds no number; Python's parser reads these lines too.
+TEST(RecordParser, AcceptsNumbersOfAnySize) {
+  for (const char* number : {"1e999", "-1E+999", "0.1e400", "123456789012345678901234567890", "-9223372036854775809", "18446744073709551616",
+                             "1e99999999999999999999"}) {
+    const std::string value(number);
+    EXPECT_EQ(text_of("{\"n\":" + value + ",\"text\":\"1e999 \\\" -1\"}"), "1e999 \" -1") << number;
+    EXPECT_EQ(text_of("{\"l\":[" + value + " , {\"text\":" + value + "}],\"text\":\"a\"}"), "a") << number;
+    EXPECT_EQ(kind_of("{\"text\":" + value + "}"), "type") << number;
+    EXPECT_EQ(kind_of(value), "type") << number;
+    for (const std::string& wrong : {"-" + value, value + "x", value + ".", "0" + value, value + " " + value, "+" + value}) {
+      EXPECT_EQ(kind_of("{\"n\":" + wrong + ",\"text\":\"a\"}"), number[0] == '-' || wrong[0] != '-' ? "json" : "good") << wrong;
+    }
+    EXPECT_EQ(kind_of("{\"n\":" + value + ",\"m\":--1,\"text\":\"a\"}"), "json") << number;
+    EXPECT_EQ(kind_of("{\"n\":" + value + ",\"m\":NaN,\"text\":\"a\"}"), "json") << number;
+  }
+}
+
+// Lone surrogates are told from the characters that stand in for them, whatever text and keys hold.
+TEST(RecordParser, TellsLoneSurrogatesFromEveryCharacter) {
+  const std::string first = "\xee\x80\x80", second = "\xee\x80\x81";  // U+E000, U+E001
+  EXPECT_EQ(text_of(R"({"o":"\ud800","text":"\ue000\ue001\ufffd"})"), first + second + "\xef\xbf\xbd");
+  EXPECT_EQ(kind_of(R"({"text":"\ue000\ue001\udfff"})"), "surrogate");
+  EXPECT_EQ(kind_of(R"({"\ud800":"a"})", {first}), "missing");
+  EXPECT_EQ(kind_of(R"({"\ud800":"a"})", {second}), "missing");
+  EXPECT_EQ(text_of(R"({"\ue000":"a","\ud800":"b"})", {first}), "a");
+  EXPECT_EQ(kind_of(R"({"a":"fine","b":"\ud800","c":1e999})", {"a", "b"}), "surrogate");
+  EXPECT_EQ(text_of(R"({"text":"\\ud800","o":"\ud800"})"), "\\ud800");
+}
+
+TEST(RecordParser, SaysWhereTheJsonEnds) {
+  const auto reason_of = [](const std::string& line) {
+    std::string text;
+    return RecordParser({"text"}).parse(line, text)->reason;
+  };
+  EXPECT_THAT(reason_of(R"({"text": "a",])"), HasSubstr("at byte 14"));
+  EXPECT_THAT(reason_of(R"({"n":1e999,"o":"\ud800" 5})"), HasSubstr("at byte 25"));
+  EXPECT_THAT(reason_of("\xef\xbb\xbf{}"), HasSubstr("byte order mark"));
+  EXPECT_THAT(reason_of(std::string(2000, '[') + std::string(2000, ']')), HasSubstr("1000 deep"));
+  EXPECT_EQ(reason_of("[1e999]"), "it is no JSON object");
+}
+
+TEST(RecordParser, GivesTheNextLineItsOwnText) {
+  const RecordParser parser({"text"});
+  std::string text;
+  for (const std::size_t size : {5u, 3'000'000u, 70'000u, 1u, 0u, 1'500'000u, 2u}) {
+    EXPECT_FALSE(parser.parse("{\"text\":\"" + std::string(size, 'x') + "\"}", text).has_value());
+    EXPECT_EQ(text, std::string(size, 'x'));
+  }
+}
+
 TEST(RecordParser, BoundsTheDepth) {
   const auto nested = [](std::size_t depth) { return "{\"a\":" + std::string(depth, '[') + std::string(depth, ']') + ",\"text\":\"x\"}"; };
   EXPECT_EQ(kind_of(nested(999)), "good");
