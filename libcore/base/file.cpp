@@ -141,20 +141,19 @@ AtomicFile::AtomicFile(Path path) : path_(std::move(path)), temporary_(temporary
 }
 
 AtomicFile::~AtomicFile() {
-  if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  ::unlink(temporary_.c_str());
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
-      temporary_(std::move(other.temporary_)),
+      temporary_(std::exchange(other.temporary_, {})),
       descriptor_(std::exchange(other.descriptor_, -1)),
       size_(other.size_),
       buffer_(std::move(other.buffer_)) {}
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  check(descriptor_ >= 0, "a committed file takes no more bytes");
+  check(descriptor_ >= 0, "a sealed file takes no more bytes");
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   size_ += text.size();
   if (buffer_.size() + text.size() >= kBufferBytes) flush();
@@ -170,17 +169,19 @@ void AtomicFile::flush() {
   buffer_.clear();
 }
 
-void AtomicFile::commit() {
-  check(descriptor_ >= 0, "a file is committed once");
+void AtomicFile::seal() {
+  check(descriptor_ >= 0, "a file is sealed once");
   flush();
   sync_or_refuse(descriptor_, path_);
-  // From here the destructor has nothing to do: close() may report what a network file system could not write.
-  const int closed = ::close(std::exchange(descriptor_, -1));
-  if (closed != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    const int error = errno;
-    ::unlink(temporary_.c_str());
-    refuse(error, "write", "", path_);
-  }
+  // close() may report what a network file system could not write.
+  if (::close(std::exchange(descriptor_, -1)) != 0) refuse(errno, "write", "", path_);
+}
+
+void AtomicFile::commit() {
+  check(!temporary_.empty(), "a file is committed once");
+  if (descriptor_ >= 0) seal();
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) refuse(errno, "write", "", path_);
+  temporary_.clear();
   sync_path(parent_of(path_));
 }
 

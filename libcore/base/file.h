@@ -18,7 +18,7 @@ using Path = std::filesystem::path;
 // The whole file. `what` names it in errors ("model configuration").
 std::string read_file(const Path& path, std::string_view what);
 
-// A file being written under a temporary sibling name. commit() flushes, fsyncs, renames to `path` and fsyncs the
+// A file being written under a temporary sibling name. commit() seals the file, renames it to `path` and fsyncs the
 // folder; without it the destructor removes the temporary file.
 class AtomicFile {
  public:
@@ -31,14 +31,15 @@ class AtomicFile {
   std::uint64_t size() const { return size_; }   // bytes written so far
   void write(std::span<const std::byte> bytes);  // buffered
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  void seal();  // flushes and fsyncs: what a full disk can refuse is behind us, and nothing more is written
   void commit();
 
  private:
   void flush();
 
   Path path_;
-  Path temporary_;
-  int descriptor_ = -1;
+  Path temporary_;       // empty once committed
+  int descriptor_ = -1;  // -1 once sealed
   std::uint64_t size_ = 0;
   std::string buffer_;
 };

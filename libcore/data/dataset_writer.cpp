@@ -86,25 +86,38 @@ void DatasetWriter::write_index(AtomicFile& file, Xxh3Stream& sum) const {
   out.flush();
 }
 
-void DatasetWriter::commit(const std::function<std::string(const PairSums&)>& metadata) {
+void DatasetWriter::prepare(const std::function<std::string(const PairSums&)>& metadata) {
   check(!lengths_.empty(), "an empty pair is never written: nothing could map its tokens");
-  AtomicFile idx(idx_path(prefix_));
+  bin_.seal();
+  idx_.emplace(idx_path(prefix_));
   Xxh3Stream idx_sum;
-  write_index(idx, idx_sum);
-  const PairSums sums{.bin_bytes = static_cast<std::int64_t>(bin_.size()),
-                      .idx_bytes = static_cast<std::int64_t>(idx.size()),
-                      .bin_xxh3_128 = bin_sum_.hex(),
-                      .idx_xxh3_128 = idx_sum.hex()};
+  write_index(*idx_, idx_sum);
+  idx_->seal();
+  meta_.emplace(meta_path(prefix_));
+  meta_->write(metadata({.bin_bytes = static_cast<std::int64_t>(bin_.size()),
+                         .idx_bytes = static_cast<std::int64_t>(idx_->size()),
+                         .bin_xxh3_128 = bin_sum_.hex(),
+                         .idx_xxh3_128 = idx_sum.hex()}));
+  meta_->seal();
+}
+
+void DatasetWriter::publish() {
+  check(meta_.has_value(), "a pair is prepared before it is published");
   uncommit(prefix_);
   try {
     bin_.commit();
-    idx.commit();
-    write_file_atomically(meta_path(prefix_), metadata(sums));
+    idx_->commit();
+    meta_->commit();
   } catch (...) {
     remove_quietly(bin_path(prefix_));
     remove_quietly(idx_path(prefix_));
     throw;
   }
+}
+
+void DatasetWriter::commit(const std::function<std::string(const PairSums&)>& metadata) {
+  prepare(metadata);
+  publish();
 }
 
 void check_replaceable(const Path& prefix) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a dataset pair document by document and commits it: both files are complete on disk before either has its final
-// name, and the metadata, whose presence says that the pair is whole, come last.
+// Writes a dataset pair document by document and commits it: all files are complete on disk before any has its final name,
+// so that a full disk keeps an older pair whole, and the metadata, whose presence says that the pair is whole, come last.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,8 +37,15 @@ class DatasetWriter {
   std::int64_t tokens() const { return tokens_; }
   std::int32_t largest_id() const { return largest_id_; }
 
-  // Commits the pair, then PREFIX.meta.json with what `metadata` returns. An older pair of this name loses its metadata
-  // first, so that no crash leaves old metadata beside new tokens. On an error nothing of the pair keeps its final name.
+  // Completes the pair and PREFIX.meta.json, with what `metadata` returns, on disk under temporary names. On an error an older
+  // pair of this name is as it was.
+  void prepare(const std::function<std::string(const PairSums&)>& metadata);
+
+  // Gives what is prepared its names. An older pair loses its metadata first, so that no crash leaves old metadata beside new
+  // tokens. On an error nothing of the pair keeps its final name.
+  void publish();
+
+  // Both, for a pair alone. Of several pairs each is prepared before the first is published.
   void commit(const std::function<std::string(const PairSums&)>& metadata);
 
  private:
@@ -46,6 +54,7 @@ class DatasetWriter {
   Path prefix_;
   TokenType type_;
   AtomicFile bin_;
+  std::optional<AtomicFile> idx_, meta_;  // from prepare() on
   Xxh3Stream bin_sum_;
   std::vector<std::int32_t> lengths_;
   std::vector<std::uint16_t> narrow_;

@@ -184,13 +184,14 @@ class Run {
       log_warning(fmt::format("{} text documents hold bytes that are no UTF-8; each such byte became U+FFFD", report_.invalid_utf8));
     }
     if (hooks_.poll) hooks_.poll();
-    if (quarantine_) quarantine_->commit();
-    for (const auto& writer : writers_) uncommit(writer->prefix());
     for (const auto& writer : writers_) {
-      writer->commit([&](const PairSums& sums) {
+      writer->prepare([&](const PairSums& sums) {
         return encode_metadata({.options = options_, .report = report_, .tokenizer = tokenizer_, .files = files_}, *writer, sums);
       });
     }
+    if (quarantine_) quarantine_->commit();
+    for (const auto& writer : writers_) uncommit(writer->prefix());
+    for (const auto& writer : writers_) writer->publish();
   }
 
   const EncodeOptions& options_;

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "file_size_limit.h"
 #include "golden.h"
 #include "libcore/base/error.h"
 
@@ -78,13 +79,56 @@ TEST(DatasetWriter, ReplacesAnOlderPairAndItsMetadata) {
   EXPECT_THAT(folder.names(), ElementsAre("x.bin", "x.idx", "x.meta.json"));
 }
 
-TEST(DatasetWriter, AFailureInTheCommitLeavesNoPair) {
-  const TemporaryFolder folder;
-  folder.write("x.meta.json", "old");
-  DatasetWriter writer(folder / "x", TokenType::kU16);
-  writer.add(std::vector<std::int32_t>{1});
-  EXPECT_THROW(writer.commit([](const PairSums&) -> std::string { throw EnvironmentError("full"); }), EnvironmentError);
-  EXPECT_THAT(folder.names(), ElementsAre());
+// An older pair x, and the attempt to replace it.
+class DatasetReplacement : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"x.bin", "x.idx", "x.meta.json"}) folder.write(name, "old");
+  }
+  void replace(std::size_t documents, std::size_t tokens, const std::function<std::string(const PairSums&)>& metadata) {
+    DatasetWriter writer(folder / "x", TokenType::kU16);
+    for (std::size_t d = 0; d < documents; ++d) writer.add(std::vector<std::int32_t>(tokens, 1));
+    writer.commit(metadata);
+  }
+  void expect_old_pair() {
+    EXPECT_THAT(folder.names(), ElementsAre("x.bin", "x.idx", "x.meta.json"));
+    for (const char* name : {"x.bin", "x.idx", "x.meta.json"}) EXPECT_EQ(golden::content(folder / name), "old") << name;
+  }
+  TemporaryFolder folder;
+};
+
+TEST_F(DatasetReplacement, KeepsTheOldPairIfTheMetadataFail) {
+  EXPECT_THROW(replace(1, 1, [](const PairSums&) -> std::string { throw EnvironmentError("full"); }), EnvironmentError);
+  expect_old_pair();
+}
+
+// 2 bytes a token, 34 + 20 a document + 8 of index: each of the three files in turn is the one that is too large.
+TEST_F(DatasetReplacement, KeepsTheOldPairWhenTheDiskIsFull) {
+  const golden::FileSizeLimit limit(1000);
+  const auto message = [&](std::size_t documents, std::size_t tokens, std::size_t metadata) {
+    return golden::message_of<EnvironmentError>(
+        [&] { replace(documents, tokens, [&](const PairSums&) { return std::string(metadata, 'm'); }); });
+  };
+  EXPECT_THAT(message(1, 600, 1), HasSubstr("x.bin"));
+  expect_old_pair();
+  EXPECT_THAT(message(60, 1, 1), HasSubstr("x.idx"));
+  expect_old_pair();
+  EXPECT_THAT(message(1, 1, 1001), HasSubstr("x.meta.json"));
+  expect_old_pair();
+  replace(1, 500, [](const PairSums&) { return std::string(1000, 'm'); });
+  EXPECT_EQ(golden::content(folder / "x.bin").size(), 1000u);
+}
+
+TEST_F(DatasetReplacement, LeavesNothingThatLooksWholeIfANameIsTaken) {
+  {
+    DatasetWriter writer(folder / "x", TokenType::kU16);
+    writer.add(std::vector<std::int32_t>{1});
+    writer.prepare(kNoMetadata);
+    std::filesystem::remove(folder / "x.idx");
+    std::filesystem::create_directories(folder / "x.idx/in the way");
+    EXPECT_THROW(writer.publish(), EnvironmentError);
+  }
+  EXPECT_THAT(folder.names(), ElementsAre("x.idx"));
 }
 
 TEST(DatasetWriter, RefusesAPlaceThatIsNone) {

@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+
+#include "file_size_limit.h"
 #include "golden_json.h"
 #include "libcore/base/checksum.h"
 #include "libcore/base/error.h"
@@ -121,6 +124,30 @@ TEST_F(EncoderTest, TheBytesDoNotDependOnThreadsOrPacking) {
       EXPECT_EQ(here, sum) << name << ", " << threads << " threads";
     }
   }
+}
+
+// The second pair is the larger one: when it meets the full disk, the first is complete.
+TEST_F(EncoderTest, AFullDiskKeepsEveryOldPair) {
+  EncodeOptions options = options_for(golden::folder() / "megatron" / "docs.jsonl", "models/bpe.model", folder / "x");
+  options.splits = parse_splits("train=0.2,valid=0.8");
+  encode(options, {});
+  const auto files = [&] {
+    std::map<std::string, std::string> contents;
+    for (const std::string& name : folder.names()) contents[name] = golden::content(folder / name);
+    return contents;
+  };
+  const auto before = files();
+  EXPECT_EQ(before.size(), 6u);
+  const auto large = std::filesystem::file_size(folder / "x.valid.bin");
+  EXPECT_GT(large, 2 * std::filesystem::file_size(folder / "x.train.bin"));
+  options.prepend_bos = true;
+  {
+    const golden::FileSizeLimit limit(large - 1);
+    EXPECT_THAT(message_of<EnvironmentError>([&] { encode(options, {}); }), HasSubstr("x.valid.bin"));
+  }
+  EXPECT_TRUE(files() == before);
+  encode(options, {});
+  EXPECT_NE(files()["x.train.bin"], before.at("x.train.bin"));
 }
 
 TEST_F(EncoderTest, ASplitHoldsEveryDocumentOnceInOrder) {
