@@ -20,7 +20,8 @@ using KeyPath = std::vector<std::string>;
 constexpr std::size_t kDeepest = 1000;
 constexpr std::size_t kMostKeys = 32;
 constexpr std::size_t kUsualLine = std::size_t{64} << 10;
-constexpr std::size_t kKeptLine = std::size_t{1} << 20;  // buffers for longer lines, about 14 bytes a byte, are given back
+constexpr std::size_t kKeptLine = std::size_t{1}
+                                  << 20;  // buffers for longer lines, about 14 bytes a byte, are given back
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
@@ -96,7 +97,8 @@ std::optional<BadRecord> take_texts(const Keys& keys, simdjson::dom::element roo
     const Finding found = find(root, keys.paths[k]);
     if (auto bad = check_finding(found, keys.names[k])) return bad;
     if (other != nullptr && found.text != find(*other, keys.paths[k]).text) {
-      return BadRecord{BadRecordKind::kSurrogate, fmt::format("key \"{}\" holds a lone surrogate escape", keys.names[k])};
+      return BadRecord{BadRecordKind::kSurrogate,
+                       fmt::format("key \"{}\" holds a lone surrogate escape", keys.names[k])};
     }
     if (k > 0) text.push_back('\n');
     text += found.text;
@@ -127,7 +129,8 @@ BadRecord refusal(simdjson::error_code error, std::string_view line) {
   }
   std::string why;
   if (error == simdjson::MEMALLOC) {
-    throw EnvironmentError(fmt::format("not enough memory to parse a line of {} bytes; use fewer threads", line.size()));
+    throw EnvironmentError(
+        fmt::format("not enough memory to parse a line of {} bytes; use fewer threads", line.size()));
   } else if (error == simdjson::DEPTH_ERROR) {
     why = fmt::format("values are nested more than {} deep", kDeepest);
   } else if (error == simdjson::CAPACITY) {
@@ -170,11 +173,16 @@ std::array<std::string, 2> escapes_in_no_key(const std::vector<std::string>& key
 
 std::string_view name_of(BadRecordKind kind) {
   switch (kind) {
-    case BadRecordKind::kJson: return "json";
-    case BadRecordKind::kUtf8: return "utf8";
-    case BadRecordKind::kMissing: return "missing";
-    case BadRecordKind::kType: return "type";
-    case BadRecordKind::kSurrogate: return "surrogate";
+    case BadRecordKind::kJson:
+      return "json";
+    case BadRecordKind::kUtf8:
+      return "utf8";
+    case BadRecordKind::kMissing:
+      return "missing";
+    case BadRecordKind::kType:
+      return "type";
+    case BadRecordKind::kSurrogate:
+      return "surrogate";
   }
   return "json";
 }

@@ -23,20 +23,20 @@ bool is_blank_line(std::string_view line);  // nothing but JSON white space
 
 class RecordParser {
  public:
-  // Keys with dots go into objects: "a.b" is b of a. The texts of several keys are joined by newlines; all must be there.
-  // At most 32 keys.
+  // Keys with dots go into objects: "a.b" is b of a. The texts of several keys are joined by newlines; all must be
+  // there. At most 32 keys.
   explicit RecordParser(const std::vector<std::string>& keys);
 
-  // Sets `text`, or returns why the line is no good record. The last of equal keys counts. Lines of 4 GiB and values nested
-  // more than 1000 deep are refused as no JSON. Safe on many threads: each has a parser of the library's.
+  // Sets `text`, or returns why the line is no good record. The last of equal keys counts. Lines of 4 GiB and values
+  // nested more than 1000 deep are refused as no JSON. Safe on many threads: each has a parser of the library's.
   std::optional<BadRecord> parse(std::string_view line, std::string& text) const;
 
  private:
   std::optional<BadRecord> parse_rewritten(std::string_view line, std::string& text) const;
 
-  std::vector<std::string> keys_;                 // as given, for messages
+  std::vector<std::string> keys_;  // as given, for messages
   std::vector<std::vector<std::string>> paths_;
-  std::array<std::string, 2> substitutes_;        // escapes of two characters that no key holds
+  std::array<std::string, 2> substitutes_;  // escapes of two characters that no key holds
 };
 
 }  // namespace convoy::data
