@@ -16,6 +16,14 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
+// Creates the folders above `out`, which itself must be new.
+void prepare_place(const std::string& out) {
+  if (out.empty()) throw ConfigError("--out '': expected the name of a folder to create");
+  const Path path(out);
+  const Path parent = (path.has_filename() ? path : path.parent_path()).parent_path();
+  if (!parent.empty()) ensure_directory(parent);
+}
+
 void write(const Weights& weights, const Path& out, DType dtype) {
   AtomicDirectory directory(out);
   std::vector<Tensor> values;
@@ -34,6 +42,7 @@ void write(const Weights& weights, const Path& out, DType dtype) {
 int run(const ExportArguments& arguments, const app::Session& session) {
   const DType dtype = arguments.dtype == "bf16" ? DType::kBF16 : DType::kF32;
   const Weights weights = open_weights(arguments.checkpoint);
+  prepare_place(arguments.out);
   write(weights, arguments.out, dtype);
   const std::int64_t parameters = model::parameter_count(weights.table);
   const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(Path(arguments.out) / "model.safetensors"));

@@ -54,7 +54,9 @@ std::string json_of(const Facts& facts) {
     const auto& eos = facts.dataset.meta()->eos_id;
     if (eos) json.add("eos_id", static_cast<int>(*eos));
   }
-  json.add("unigram_nats", facts.entropy.unigram).add("bigram_nats", facts.entropy.bigram);
+  const bool measured = facts.entropy.tokens > 0;
+  json.add_raw("unigram_nats", measured ? json_number(facts.entropy.unigram) : "null");
+  json.add_raw("bigram_nats", measured ? json_number(facts.entropy.bigram) : "null");
   return json.text();
 }
 
@@ -72,6 +74,10 @@ void print_facts(const Facts& facts) {
 }
 
 void print_entropy(const std::string& on, const data::CrossEntropy& entropy) {
+  if (entropy.tokens == 0) {
+    fmt::print("  cross-entropy on {}: not measured, no token has a predecessor\n", on);
+    return;
+  }
   fmt::print("  cross-entropy on {}, nats a token: unigram {:.4f}, bigram {:.4f} (add-0.1)\n", on, entropy.unigram, entropy.bigram);
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <thread>
 
@@ -21,6 +23,12 @@ std::vector<app::Option> InputFlags::options() {
 
 data::ReadOptions InputFlags::read() const {
   using data::DocumentSeparator;
+  std::vector<std::string> problems;
+  if (format == "jsonl" && separator != "file")
+    problems.push_back(fmt::format("--document-separator {}: has no effect with --format jsonl, where a line is a document; drop one", separator));
+  if (format == "text" && !keys.empty())
+    problems.push_back(fmt::format("--key {}: has no effect with --format text, which has no keys; drop one", keys.front()));
+  if (!problems.empty()) throw ConfigError(problems);
   return {.format = format,
           .separator = separator == "line"         ? DocumentSeparator::kLine
                        : separator == "blank-line" ? DocumentSeparator::kBlankLine

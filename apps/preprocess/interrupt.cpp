@@ -21,7 +21,10 @@ extern "C" void remember_signal(int number) { signal_seen = number; }
 
 int run_interruptible(const std::function<int(const std::function<void()>& poll)>& work) {
   signal_seen = 0;
-  for (const int number : {SIGINT, SIGTERM}) std::signal(number, remember_signal);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    // What was ignored stays ignored: nohup, or a job in the background of a script.
+    if (std::signal(number, remember_signal) == SIG_IGN) std::signal(number, SIG_IGN);
+  }
   try {
     return work([] {
       if (signal_seen != 0) throw Interrupted{};

@@ -47,8 +47,6 @@ int run(const Flags& flags, const app::Session& session) {
   const data::TrainTokenizerReport report = data::train_tokenizer(flags.options(), show);
   tell(report.counts.sampled_out, "sentences are beyond --sample-bytes and were left out");
   tell(report.counts.split_lines, "long lines were split at a blank");
-  tell(report.counts.invalid_utf8, "lines are not valid UTF-8 and were left out");
-  tell(report.counts.reserved, "lines hold U+2585, which the trainer reserves, and were left out");
   log_info(fmt::format("wrote {} ({} pieces, sha256 {:.12}...) in {}", report.model, report.pieces, report.sha256,
                        format_seconds(report.seconds)));
   if (session.json) fmt::print("{}\n", report.json());

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <optional>
 #include <string_view>
 
 #include "apps/train/commands.h"
@@ -11,6 +12,7 @@
 #include "libcore/checkpoint/step_directory.h"
 #include "libcore/data/tokenizer.h"
 #include "libcore/train/generate.h"
+#include "libcore/train/run_directory.h"
 
 namespace convoy::apps::train {
 namespace {
@@ -70,9 +72,19 @@ std::vector<std::int32_t> prompt_tokens(const std::string& prompt, const data::T
   return tokens;
 }
 
+// Another tokenizer gives another text without a word, whatever its size.
+void expect_same_tokenizer(const Path& folder, const data::Tokenizer& tokenizer, const std::string& name) {
+  const std::optional<std::string> recorded = convoy::train::recorded_tokenizer(folder);
+  if (!recorded || *recorded == tokenizer.sha256()) return;
+  throw DataError(
+      fmt::format("{}: its sha256 is {}, but {} was trained on data of a tokenizer with sha256 {}: give that one", name,
+                  tokenizer.sha256(), folder.string(), *recorded));
+}
+
 int sample(const SampleArguments& arguments, const app::Session& session) {
   const data::Tokenizer tokenizer(arguments.tokenizer);
   const Path folder = checkpoint::resolve_checkpoint(arguments.checkpoint);
+  expect_same_tokenizer(folder, tokenizer, arguments.tokenizer);
   const tensor::DType compute = arguments.precision == "bf16" ? tensor::DType::kBF16 : tensor::DType::kF32;
   Generator generator(folder, compute, sampling_threads(arguments.threads));
   std::vector<std::int32_t> tokens = prompt_tokens(arguments.prompt, tokenizer, generator.config());

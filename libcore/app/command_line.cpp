@@ -71,6 +71,9 @@ CommandLine parse_command_line(const std::vector<Option>& options, const std::ve
     if (!declared[i]->results().empty()) line.values[options[i].name] = unshielded(declared[i]->results());
   }
   line.unknown = unshielded(parser.remaining());
+  // "--" itself, which ends the flags, is among what is left.
+  if (const auto end = std::find(line.unknown.begin(), line.unknown.end(), "--"); end != line.unknown.end())
+    line.unknown.erase(end);
   return line;
 }
 

@@ -148,9 +148,15 @@ void apply_flags(const std::vector<Option>& options, const CommandLine& line, Te
   }
 }
 
+// A flag without its value is told of once.
+bool is_told(const Texts& problems, const Option& option) {
+  const std::string start = "--" + option.name + ": ";
+  return std::any_of(problems.begin(), problems.end(), [&](const std::string& p) { return p.starts_with(start); });
+}
+
 void require(const std::vector<Option>& options, const Texts& given, Texts& problems) {
   for (const Option& option : options) {
-    if (!option.is_required || contains(given, option.name)) continue;
+    if (!option.is_required || contains(given, option.name) || is_told(problems, option)) continue;
     problems.push_back(option.is_positional
                            ? fmt::format("{} is missing: {}", option.value, option.help)
                            : fmt::format("--{} {} is missing: {}", option.name, option.value, option.help));
@@ -181,8 +187,9 @@ void resolve(const Program& program, const Command& command, const std::vector<O
   if (!problems.empty()) throw ConfigError(problems);
 }
 
+// What cannot be written shows when the buffers are written out.
 int print(const std::string& text) {
-  fmt::print("{}", text);
+  std::fputs(text.c_str(), stdout);
   return static_cast<int>(ExitCode::kDone);
 }
 
@@ -254,7 +261,7 @@ int run(const Program& program, int argc, const char* const* argv) {
     return failed(title, error.code(), error.what());
   } catch (const std::bad_alloc& error) {
     return failed(title, exit_code_of(error), "out of memory; give the job more, or make its work smaller");
-  } catch (const std::system_error& error) {  // of the file system, or of starting threads
+  } catch (const std::system_error& error) {  // of the file system, of starting threads, of a full stdout
     return failed(title, exit_code_of(error), error.what());
   } catch (const std::exception& error) {
     return failed(title, exit_code_of(error), fmt::format("internal error: {}", error.what()));

@@ -171,6 +171,8 @@ HfFolder::HfFolder(const Path& folder, const std::vector<ExpectedTensor>& expect
 
 HfFolder::~HfFolder() = default;
 
+const Path& HfFolder::folder() const { return content_->folder; }
+
 void HfFolder::read(const std::string& name, tensor::MutableView out) const {
   const auto it = content_->places.find(name);
   check(it != content_->places.end(), fmt::format("{} is one of the tensors that the folder was opened for", name));

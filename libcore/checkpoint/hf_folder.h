@@ -29,6 +29,7 @@ class HfFolder {
 
   // The tensor's values as fp32 (fp32, bf16 and fp16 are widened exactly), [shape] dense.
   void read(const std::string& name, tensor::MutableView out) const;
+  const Path& folder() const;
 
  private:
   struct Content;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "libcore/base/error.h"
@@ -28,9 +29,10 @@ std::int64_t sequence_length(const RunOptions& options, const ModelFacts& model)
 // 0 where neither --steps nor --tokens is given, or T is not known.
 std::int64_t resolved_steps(const RunOptions& options, std::int64_t length) {
   if (options.batch.steps) return *options.batch.steps;
-  const std::int64_t per_step = options.batch.global_batch * length;
+  std::int64_t per_step = 0;
+  if (__builtin_mul_overflow(options.batch.global_batch, length, &per_step)) return 0;  // validate() says so
   if (!options.batch.tokens || per_step <= 0) return 0;
-  return (*options.batch.tokens + per_step - 1) / per_step;
+  return *options.batch.tokens / per_step + (*options.batch.tokens % per_step == 0 ? 0 : 1);
 }
 
 void check_batch(const BatchOptions& batch, std::vector<std::string>& problems) {
@@ -47,6 +49,20 @@ void check_batch(const BatchOptions& batch, std::vector<std::string>& problems) 
       "--global-batch-size {} does not divide into micro-batches of --micro-batch-size {} on 1 rank: the nearest legal "
       "global batch size is {}",
       batch.global_batch, micro, legal));
+}
+
+// Counters of tokens and samples are 64 bits wide.
+void check_total(const RunOptions& options, std::int64_t length, std::int64_t steps, std::vector<std::string>& problems) {
+  std::int64_t tokens = 0;
+  if (!__builtin_mul_overflow(options.batch.global_batch, length, &tokens) &&
+      !__builtin_mul_overflow(tokens, std::max<std::int64_t>(steps, 1), &tokens) &&
+      !(options.batch.tokens && *options.batch.tokens > std::numeric_limits<std::int64_t>::max() - tokens)) {
+    return;
+  }
+  problems.push_back(
+      fmt::format("--global-batch-size {} of {} tokens each, over the whole run, is more than 2^63 - 1 tokens: lower "
+                  "--global-batch-size, --steps or --tokens",
+                  options.batch.global_batch, length));
 }
 
 void check_schedule(const RunOptions& options, std::int64_t steps, std::vector<std::string>& problems) {
@@ -176,7 +192,15 @@ std::optional<std::int32_t> end_of_text(const RunOptions& options, const Facts& 
 }
 
 void check_end_of_text(const RunOptions& options, const Facts& facts, std::vector<std::string>& problems) {
-  if (!options.data.mask_loss_after_eos || facts.train.empty() || !facts.model || end_of_text(options, facts)) return;
+  if (!options.data.mask_loss_after_eos || facts.train.empty() || !facts.model) return;
+  if (const auto id = end_of_text(options, facts)) {
+    if (*id < facts.model->vocabulary) return;
+    problems.push_back(
+        fmt::format("--mask-loss-after-eos: the end-of-text token {} is beyond the vocabulary of model '{}' (ids 0 to "
+                    "{}), so nothing would be masked",
+                    *id, facts.model->name, facts.model->vocabulary - 1));
+    return;
+  }
   problems.push_back(
       "--mask-loss-after-eos: neither the data nor the model's config.json names an end-of-text token; add "
       "--eos-id N");
@@ -193,6 +217,7 @@ void validate(const RunOptions& options, const Facts& facts, Problems& problems)
   }
   check_sets(options, problems.usage);
   check_batch(options.batch, problems.usage);
+  check_total(options, length, steps, problems.usage);
   check_schedule(options, steps, problems.usage);
   check_output(options, steps, problems.usage);
   check_machine(options, facts.machine, problems.usage);

@@ -51,7 +51,12 @@ Json parse(const Path& path) {
 std::optional<std::int32_t> eos_of(const Json& json, const Path& path) {
   const auto found = json.find("eos_id");
   if (found == json.end() || found->is_null()) return std::nullopt;
-  return static_cast<std::int32_t>(number(json, "eos_id", path));
+  const std::int64_t id = number(json, "eos_id", path), vocabulary = number(json, "vocab_size", path);
+  if (id >= vocabulary) {
+    throw DataError(fmt::format("{}: \"eos_id\" is {}, beyond \"vocab_size\" {}: write the dataset again", path.string(), id,
+                                vocabulary));
+  }
+  return static_cast<std::int32_t>(id);
 }
 
 }  // namespace

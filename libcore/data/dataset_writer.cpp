@@ -105,8 +105,8 @@ void DatasetWriter::publish() {
   check(meta_.has_value(), "a pair is prepared before it is published");
   uncommit(prefix_);
   try {
+    idx_->commit();  // first: tokens without metadata are refused by check_replaceable
     bin_.commit();
-    idx_->commit();
     meta_->commit();
   } catch (...) {
     remove_quietly(bin_path(prefix_));
@@ -122,10 +122,10 @@ void DatasetWriter::commit(const std::function<std::string(const PairSums&)>& me
 
 void check_replaceable(const Path& prefix) {
   const auto there = [](const Path& path) { return std::filesystem::exists(path); };
-  if (!there(bin_path(prefix)) || !there(idx_path(prefix)) || there(meta_path(prefix))) return;
-  throw ConfigError(fmt::format("--out {}: a pair of this name is there, but no {}, so it is not known to be ours to replace; "
-                                "remove it or choose another --out",
-                                prefix.string(), meta_path(prefix).filename().string()));
+  if (!there(bin_path(prefix)) || there(meta_path(prefix))) return;
+  throw ConfigError(fmt::format("--out {}: {} is there, but no {}, so it is not known to be ours to replace; remove it or choose "
+                                "another --out",
+                                prefix.string(), bin_path(prefix).filename().string(), meta_path(prefix).filename().string()));
 }
 
 void uncommit(const Path& prefix) {

@@ -62,7 +62,8 @@ class DatasetWriter {
   std::int32_t largest_id_ = -1;
 };
 
-// Refuses (ConfigError) to replace a pair that has no metadata of ours: it may be another tool's only copy.
+// Refuses (ConfigError) to replace tokens that have no metadata of ours: they may be another tool's only copy. An index
+// alone is what an interrupted commit leaves.
 void check_replaceable(const Path& prefix);
 
 // Removes PREFIX.meta.json, if it is there: what is left counts as never committed.

@@ -65,11 +65,13 @@ std::vector<std::string> matches_of(const std::string& pattern) {
 }
 
 void add_plain(const std::string& input, Expansion& out) {
-  std::error_code ignored;
+  std::error_code refused;
   if (input == "-") {
     out.files.push_back({"-", 0});
-  } else if (fs::exists(input, ignored)) {
+  } else if (fs::exists(input, refused)) {
     add_path(input, out);
+  } else if (refused) {
+    throw EnvironmentError(fmt::format("cannot look at '{}': {}", input, refused.message()));
   } else if (input.find_first_of("*?[") != std::string::npos) {
     const std::vector<std::string> names = matches_of(input);
     if (names.empty()) out.problems.push_back(fmt::format("'{}': no file matches this pattern", input));
@@ -87,13 +89,15 @@ void add_list(const std::string& name, Expansion& out) {
     out.problems.push_back(error.what());
     return;
   }
-  std::size_t entries = 0;
-  for (std::size_t begin = 0; begin < content.size();) {
+  std::size_t entries = 0, line = 1;
+  for (std::size_t begin = 0; begin < content.size(); ++line) {
     const std::size_t end = std::min(content.find('\n', begin), content.size());
     std::string entry = content.substr(begin, end - begin);
     if (entry.ends_with('\r')) entry.pop_back();
     if (!entry.empty()) {
+      const std::size_t before = out.problems.size();
       add_plain(entry, out);
+      if (out.problems.size() > before) out.problems.back() = fmt::format("{}: line {}: {}", name, line, out.problems.back());
       ++entries;
     }
     begin = end + 1;

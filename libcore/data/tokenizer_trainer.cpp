@@ -203,10 +203,21 @@ std::string vocabulary_text(const std::string& model) {
   return text;
 }
 
+void warn_about_lines(const SentenceCounts& counts) {
+  if (counts.invalid_utf8 > 0)
+    log_warning(fmt::format("{} of {} lines are not valid UTF-8 and are left out", counts.invalid_utf8, counts.lines));
+  if (counts.reserved > 0)
+    log_warning(fmt::format("{} of {} lines hold U+2585, which the trainer reserves, and are left out", counts.reserved, counts.lines));
+}
+
 void write_outputs(const TrainTokenizerOptions& options, const std::string& model) {
   if (!options.out.parent_path().empty()) ensure_directory(options.out.parent_path());
-  write_file_atomically(options.out.string() + ".vocab", vocabulary_text(model));
-  write_file_atomically(options.out.string() + ".model", model);
+  AtomicFile vocabulary(options.out.string() + ".vocab"), proto(options.out.string() + ".model");
+  vocabulary.write(vocabulary_text(model));
+  proto.write(model);
+  for (AtomicFile* file : {&vocabulary, &proto}) file->seal();
+  vocabulary.commit();
+  proto.commit();
 }
 
 }  // namespace
@@ -237,9 +248,12 @@ TrainTokenizerReport train_tokenizer(const TrainTokenizerOptions& options, const
   std::vector<std::string> sentences = sample.take();
   report.sentences = static_cast<std::int64_t>(sentences.size());
   if (sentences.empty()) {
-    throw DataError(fmt::format("the input holds no text to train on ({} lines, {} of them not UTF-8); nothing is written",
-                                report.counts.lines, report.counts.invalid_utf8));
+    throw DataError(fmt::format("the input holds no text to train on: {} lines, of which {} are not UTF-8, {} hold U+2585, and {} "
+                                "sentences are beyond --sample-bytes {}; nothing is written",
+                                report.counts.lines, report.counts.invalid_utf8, report.counts.reserved, report.counts.sampled_out,
+                                options.sample_bytes));
   }
+  warn_about_lines(report.counts);
   log_info(fmt::format("training {} pieces ({}) on {} lines, {}", options.vocabulary, options.kind, report.sentences,
                        format_bytes(static_cast<double>(report.bytes))));
   const std::string model = train_model(options, std::move(sentences), report.bytes);

@@ -158,6 +158,7 @@ std::optional<std::int32_t> token_id(ConfigReader& reader, const std::string& ke
 
 Config read_gpt2(ConfigReader& reader) {
   Config config{.architecture = Architecture::kGpt2};
+  const std::size_t before = reader.problem_count();
   config.vocabulary = reader.integer("vocab_size", 50257, {1, kMaxVocabulary});
   config.positions = reader.integer({"n_positions", "max_position_embeddings", "n_ctx"}, 1024, {1, kMaxPositions});
   config.width = reader.integer({"n_embd", "hidden_size"}, 768, kWidth);
@@ -165,6 +166,7 @@ Config read_gpt2(ConfigReader& reader) {
   config.heads = reader.integer({"n_head", "num_attention_heads"}, 12, kWidth);
   config.key_value_heads = config.heads;
   config.ffn_width = reader.integer("n_inner", 4 * config.width, {1, 4 * kMaxWidth});
+  const bool sizes_are_read = reader.problem_count() == before;
   config.norm_epsilon = reader.real("layer_norm_epsilon", 1e-5, 0.0, 1.0);
   config.initializer_range = reader.real("initializer_range", 0.02, 0.0, 100.0);
   config.tied_embeddings = reader.boolean("tie_word_embeddings", true);
@@ -174,7 +176,7 @@ Config read_gpt2(ConfigReader& reader) {
   config.bos_id = token_id(reader, "bos_token_id", 50256, config.vocabulary);
   config.eos_id = token_id(reader, "eos_token_id", 50256, config.vocabulary);
   check_activation(reader, "activation_function", {"gelu_new", "gelu_pytorch_tanh"});
-  if (config.width % config.heads != 0) {
+  if (sizes_are_read && config.width % config.heads != 0) {
     reader.problem("n_embd", fmt::format("{} is not a multiple of n_head {}", config.width, config.heads));
   }
   config.head_size = config.width / config.heads;
@@ -258,28 +260,7 @@ Rope read_rope(ConfigReader& reader, const std::string& where, std::vector<std::
   return newer;
 }
 
-Config read_llama(ConfigReader& reader, const std::string& where, std::vector<std::string>& problems) {
-  Config config{.architecture = Architecture::kLlama};
-  config.vocabulary = reader.integer("vocab_size", 32000, {1, kMaxVocabulary});
-  config.positions = reader.integer("max_position_embeddings", 2048, {1, kMaxPositions});
-  config.width = reader.integer("hidden_size", 4096, kWidth);
-  config.layers = reader.integer("num_hidden_layers", 32, {1, kMaxLayers});
-  config.heads = reader.integer("num_attention_heads", 32, kWidth);
-  config.key_value_heads = reader.integer("num_key_value_heads", config.heads, kWidth);
-  config.head_size = reader.integer("head_dim", std::max<std::int64_t>(1, config.width / config.heads), kWidth);
-  config.ffn_width = reader.integer("intermediate_size", 11008, {1, 4 * kMaxWidth});
-  config.norm_epsilon = reader.real("rms_norm_eps", 1e-6, 0.0, 1.0);
-  config.initializer_range = reader.real("initializer_range", 0.02, 0.0, 100.0);
-  config.tied_embeddings = reader.boolean("tie_word_embeddings", false);
-  config.attention_bias = reader.boolean("attention_bias", false);
-  config.mlp_bias = reader.boolean("mlp_bias", false);
-  config.dropout = reader.real("attention_dropout", 0.0, 0.0, 1.0);
-  config.bos_id = token_id(reader, "bos_token_id", 1, config.vocabulary);
-  config.eos_id = token_id(reader, "eos_token_id", 2, config.vocabulary);
-  const Rope rope = read_rope(reader, where, problems);
-  config.rope_theta = rope.theta;
-  config.rope_scaling = rope.scaling;
-  check_activation(reader, "hidden_act", {"silu", "swish"});
+void check_llama_sizes(const Config& config, ConfigReader& reader) {
   if (config.width % config.heads != 0) {
     reader.problem("hidden_size",
                    fmt::format("{} is not a multiple of num_attention_heads {}", config.width, config.heads));
@@ -295,6 +276,33 @@ Config read_llama(ConfigReader& reader, const std::string& where, std::vector<st
     reader.problem("head_dim",
                    fmt::format("{} heads of {} are wider than {}", config.heads, config.head_size, kMaxWidth));
   }
+}
+
+Config read_llama(ConfigReader& reader, const std::string& where, std::vector<std::string>& problems) {
+  Config config{.architecture = Architecture::kLlama};
+  const std::size_t before = reader.problem_count();
+  config.vocabulary = reader.integer("vocab_size", 32000, {1, kMaxVocabulary});
+  config.positions = reader.integer("max_position_embeddings", 2048, {1, kMaxPositions});
+  config.width = reader.integer("hidden_size", 4096, kWidth);
+  config.layers = reader.integer("num_hidden_layers", 32, {1, kMaxLayers});
+  config.heads = reader.integer("num_attention_heads", 32, kWidth);
+  config.key_value_heads = reader.integer("num_key_value_heads", config.heads, kWidth);
+  config.head_size = reader.integer("head_dim", std::max<std::int64_t>(1, config.width / config.heads), kWidth);
+  config.ffn_width = reader.integer("intermediate_size", 11008, {1, 4 * kMaxWidth});
+  const bool sizes_are_read = reader.problem_count() == before;
+  config.norm_epsilon = reader.real("rms_norm_eps", 1e-6, 0.0, 1.0);
+  config.initializer_range = reader.real("initializer_range", 0.02, 0.0, 100.0);
+  config.tied_embeddings = reader.boolean("tie_word_embeddings", false);
+  config.attention_bias = reader.boolean("attention_bias", false);
+  config.mlp_bias = reader.boolean("mlp_bias", false);
+  config.dropout = reader.real("attention_dropout", 0.0, 0.0, 1.0);
+  config.bos_id = token_id(reader, "bos_token_id", 1, config.vocabulary);
+  config.eos_id = token_id(reader, "eos_token_id", 2, config.vocabulary);
+  const Rope rope = read_rope(reader, where, problems);
+  config.rope_theta = rope.theta;
+  config.rope_scaling = rope.scaling;
+  check_activation(reader, "hidden_act", {"silu", "swish"});
+  if (sizes_are_read) check_llama_sizes(config, reader);
   return config;
 }
 
@@ -370,8 +378,9 @@ Config read_config(const Path& path) {
 Config resolve(std::string_view model) {
   const std::vector<std::string> names = preset_names();
   if (std::find(names.begin(), names.end(), model) != names.end()) return preset(model);
-  std::error_code ignored;
-  if (std::filesystem::exists(Path(model), ignored)) return read_config(Path(model));
+  std::error_code refused;
+  if (std::filesystem::exists(Path(model), refused)) return read_config(Path(model));
+  if (refused) throw EnvironmentError(fmt::format("cannot look at model '{}': {}", model, refused.message()));
   throw ConfigError(fmt::format("model \"{}\" is neither a file or folder nor a preset; the presets are {}", model,
                                 fmt::join(names, ", ")));
 }

@@ -14,6 +14,7 @@ namespace convoy::model {
 namespace {
 
 constexpr std::size_t kShownCharacters = 60;
+constexpr int kDeepestNesting = 100;  // a configuration has 3; printing and destroying a value recurse
 
 // A value as messages show it: JSON, cut to a readable length.
 std::string shown(const Json& value) {
@@ -62,8 +63,13 @@ Json parse_strict_json(std::string_view text, std::string_view where) {
   DuplicateKeys duplicates;
   Json value;
   try {
-    value = Json::parse(
-        text, [&](int depth, Json::parse_event_t event, Json& parsed) { return duplicates(depth, event, parsed); });
+    value = Json::parse(text, [&](int depth, Json::parse_event_t event, Json& parsed) {
+      if (depth > kDeepestNesting) {
+        throw DataError(fmt::format("{}: values are nested more than {} deep: this is no model configuration", where,
+                                    kDeepestNesting));
+      }
+      return duplicates(depth, event, parsed);
+    });
   } catch (const Json::exception& error) {
     throw DataError(fmt::format("{}: is not valid JSON: {}", where, error.what()));
   }
@@ -104,7 +110,9 @@ std::int64_t ConfigReader::integer(std::initializer_list<const char*> keys, std:
   std::string chosen_key;
   for (const std::string key : keys) {
     if (find(key) == nullptr) continue;
+    const std::size_t before = problem_count();
     const std::int64_t number = integer(key, fallback, range);
+    if (problem_count() != before) continue;
     if (chosen && *chosen != number) {
       problem(key, fmt::format("is {}, but {}, another name of it, is {}; keep one", number, chosen_key, *chosen));
     }

@@ -42,6 +42,7 @@ class ConfigReader {
 
   void know(std::string_view key) { known_.emplace(key); }
   void problem(const std::string& key, const std::string& what);
+  std::size_t problem_count() const { return problems_.size(); }
   // Notes every key of the object that nobody asked for, with the nearest known name.
   void refuse_unknown_keys();
 

@@ -32,10 +32,12 @@ void load_weights(device::Stream& stream, const Path& folder, const model::Confi
     const model::Parameter& parameter = parameters.table()[i];
     if (parameters.compute_dtype() == DType::kF32) {
       source.read(parameter.name, parameters.weight(i));
+      expect_finite(parameters.weight(i), folder, parameter.name);
       continue;
     }
     Tensor widened(parameter.shape, DType::kF32);
     source.read(parameter.name, widened.mutable_view());
+    expect_finite(widened.view(), folder, parameter.name);
     ops::cast(stream, widened.view(), parameters.weight(i));
   }
 }

@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "libcore/base/error.h"
@@ -42,7 +43,19 @@ void warn_if_different(const model::Config& chosen, const Path& folder, const st
                   (folder / "config.json").string()));
 }
 
+void expect_folder(const std::string& init_from) {
+  std::error_code refused;
+  if (init_from.empty() || std::filesystem::is_directory(init_from, refused)) return;
+  if (refused == std::errc::permission_denied)
+    throw EnvironmentError(fmt::format("--init-from: cannot look at '{}': {}", init_from, refused.message()));
+  throw ConfigError(
+      fmt::format("--init-from {}: no such folder; expected a Hugging Face folder (config.json and model.safetensors) or "
+                  "a step directory of a run",
+                  init_from));
+}
+
 model::Config resolve_model(const config::ModelOptions& options) {
+  expect_folder(options.init_from);
   const std::string source = options.model.empty() ? options.init_from : options.model;
   model::Config config = model::resolve(source);
   apply_tie(options.tie_embeddings, config);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "libcore/base/error.h"
 #include "libcore/base/json.h"
@@ -63,6 +65,19 @@ Path RunDirectory::checkpoint(std::int64_t step) const {
 
 Path RunDirectory::gradients(std::int64_t step) const {
   return path_ / "debug" / fmt::format("gradients-{}.safetensors", step);
+}
+
+std::optional<std::string> recorded_tokenizer(const Path& checkpoint) {
+  Path step = std::filesystem::absolute(checkpoint).lexically_normal();
+  if (!step.has_filename()) step = step.parent_path();
+  const Path run = step.parent_path().parent_path(), record = run / "run.json";
+  if (checkpoint::checkpoints_folder(run) != step.parent_path()) return std::nullopt;
+  std::error_code ignored;
+  if (!std::filesystem::exists(record, ignored)) return std::nullopt;
+  const auto json = nlohmann::json::parse(read_file(record, "run record"), nullptr, false);
+  const nlohmann::json::json_pointer place("/data/tokenizer_sha256");
+  if (!json.is_object() || !json.contains(place) || !json[place].is_string()) return std::nullopt;
+  return json[place].get<std::string>();
 }
 
 }  // namespace convoy::train

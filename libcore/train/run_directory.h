@@ -39,6 +39,10 @@ struct Status {
 };
 std::string status_json(const Status& status);
 
+// The sha256 of the tokenizer that the training data was encoded with, as run.json beside the step directory
+// `checkpoint` has it; empty where there is none (a Hugging Face folder, data of other tools).
+std::optional<std::string> recorded_tokenizer(const Path& checkpoint);
+
 class RunDirectory {
  public:
   // Creates `path` if missing and takes its lock. EnvironmentError if it cannot be written, if another process holds

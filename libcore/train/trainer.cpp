@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "libcore/base/error.h"
@@ -127,7 +128,8 @@ StepMetrics Trainer::train_step() {
 // What such a step says of itself is neither drawn nor averaged, even where one of the two is finite.
 void Trainer::skip(StepResult& result) {
   ++skipped_in_a_row_;
-  log_.skipped(step_, fmt::format("loss {}, gradient norm {}", result.loss, result.grad_norm));
+  const auto shown = [](double x) { return std::isfinite(x) ? fmt::format("{:.4g}", x) : std::string("not finite"); };
+  log_.skipped(step_, fmt::format("loss {}, gradient norm {}", shown(result.loss), shown(result.grad_norm)));
   result.loss = result.grad_norm = std::numeric_limits<double>::quiet_NaN();
 }
 

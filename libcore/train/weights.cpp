@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/train/weights.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "libcore/base/error.h"
+
 namespace convoy::train {
 
 std::vector<checkpoint::ExpectedTensor> expected_tensors(const std::vector<model::Parameter>& table) {
@@ -17,9 +24,23 @@ void initialise(device::Stream& stream, const model::Parameters& parameters, std
   optimizer.publish(stream);
 }
 
+void expect_finite(const tensor::View& values, const Path& folder, const std::string& name) {
+  const float* first = values.as<float>();
+  const float* last = first + values.count();
+  const float* wrong = std::find_if(first, last, [](float x) { return !std::isfinite(x); });
+  if (wrong == last) return;
+  throw DataError(
+      fmt::format("{}: {}[{}] (counted row by row) is no finite number: the file was damaged, or the run that wrote it "
+                  "had diverged; take an earlier checkpoint",
+                  folder.string(), name, wrong - first));
+}
+
 void load(device::Stream& stream, const model::Parameters& parameters, const checkpoint::HfFolder& folder,
           optim::AdamW& optimizer) {
-  for (std::size_t i = 0; i < parameters.size(); ++i) folder.read(parameters.table()[i].name, optimizer.master(i));
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    folder.read(parameters.table()[i].name, optimizer.master(i));
+    expect_finite(optimizer.master(i), folder.folder(), parameters.table()[i].name);
+  }
   optimizer.publish(stream);
 }
 

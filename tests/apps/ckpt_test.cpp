@@ -73,6 +73,12 @@ TEST_F(Ckpt, ExportRoundsToBf16) {
   EXPECT_EQ(json::parse(support::content_of(path("hf/config.json")))["dtype"], "bfloat16");
 }
 
+TEST_F(Ckpt, ExportCreatesTheFoldersAboveItsOwn) {
+  EXPECT_EQ(call("convoy-ckpt", {"export", path("run"), "--out", path("a/b/hf/")}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(path("a/b/hf/model.safetensors")));
+  EXPECT_EQ(call("convoy-ckpt", {"export", path("run"), "--out", ""}).exit_code, 2);
+}
+
 TEST_F(Ckpt, ExportRefusesAnExistingFolderAndLeavesItAlone) {
   folder_.write("hf/note.txt", "mine");
   const support::ProgramResult result = call("convoy-ckpt", {"export", path("run"), "--out", path("hf"), "--to", "hf"});

@@ -48,6 +48,7 @@ TEST_F(CommandLines, TakeOddTextsAsTheyAre) {
 
 TEST_F(CommandLines, TakeEverythingAfterTwoDashesAsOperands) {
   EXPECT_THAT(parse({"a", "--", "--steps", "-x"}).values.at("INPUT"), ElementsAre("--steps", "-x"));
+  EXPECT_THAT(parse({"a", "--", "--steps", "-x"}).unknown, IsEmpty());
 }
 
 TEST_F(CommandLines, KeepWhatNoOptionTakes) {

@@ -113,6 +113,8 @@ TEST_F(Run, ListsEveryProblemOfFlagsAndFileAtOnce) {
 TEST_F(Run, RequiresWhatIsRequired) {
   EXPECT_THAT(call({"plan"}).err, HasSubstr("--devices N is missing"));
   EXPECT_EQ(call({"plan"}).code, 2);
+  EXPECT_THAT(call({"plan", "--devices"}).err,
+              AllOf(HasSubstr("--devices: a value is missing"), Not(HasSubstr("problems"))));
   EXPECT_EQ(call({"plan", "--devices", "8"}).code, 0);
 }
 
@@ -201,7 +203,9 @@ TEST_F(Run, TurnsExceptionsIntoTheDocumentedCodes) {
 [[noreturn]] void print_help_to_a_full_disk() {
   if (std::freopen("/dev/full", "w", stdout) == nullptr) std::_Exit(99);
   const std::vector<const char*> arguments = {"convoy-train", "run", "--help"};
-  const Program program{.name = "convoy-train", .commands = {Command{.name = "run", .purpose = "x"}}};
+  const std::string longer_than_a_buffer(1 << 16, 'x');
+  const Program program{.name = "convoy-train",
+                        .commands = {Command{.name = "run", .purpose = "x", .details = longer_than_a_buffer}}};
   std::_Exit(run(program, static_cast<int>(arguments.size()), arguments.data()));
 }
 

@@ -187,6 +187,29 @@ TEST(Validate, WantsAnEndOfTextTokenToMaskAfter) {
   EXPECT_TRUE(problems_of(options, sound_facts()).empty());
 }
 
+TEST(Validate, RefusesAnEndOfTextTokenBeyondTheVocabulary) {
+  RunOptions options = sound_options();
+  options.data.mask_loss_after_eos = true;
+  options.data.eos_id = 50;
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("token 50 is beyond the vocabulary")));
+  options.data.eos_id = 49;
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, IsEmpty());
+}
+
+TEST(Validate, RefusesARunOfMoreTokensThanCanBeCounted) {
+  RunOptions options = sound_options();
+  options.batch.steps = std::int64_t{1} << 56;  // x 8 x 16 = 2^63
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("2^63 - 1 tokens")));
+  options.batch.steps = (std::int64_t{1} << 56) - 1;
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, IsEmpty());
+  options.batch.micro_batch.reset();
+  options.batch.global_batch = std::int64_t{1} << 60;
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("2^63 - 1 tokens")));
+  options.batch.steps.reset();
+  options.batch.tokens = 5;
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("2^63 - 1 tokens")));
+}
+
 TEST(Resolve, CountsStepsOfATokenBudgetUpwards) {
   RunOptions options = sound_options();
   options.batch.steps.reset();

@@ -136,12 +136,12 @@ TEST(DatasetWriter, RefusesAPlaceThatIsNone) {
   EXPECT_THROW(DatasetWriter(folder / "none/x", TokenType::kU16), Error);
 }
 
-TEST(CheckReplaceable, RefusesACompletePairWithoutMetadataOnly) {
+TEST(CheckReplaceable, RefusesTokensWithoutMetadataOnly) {
   const TemporaryFolder folder;
   EXPECT_NO_THROW(check_replaceable(folder / "x"));
-  folder.write("x.bin", "a");
-  EXPECT_NO_THROW(check_replaceable(folder / "x"));
   folder.write("x.idx", "b");
+  EXPECT_NO_THROW(check_replaceable(folder / "x"));
+  folder.write("x.bin", "a");
   EXPECT_THAT(golden::message_of<ConfigError>([&] { check_replaceable(folder / "x"); }), HasSubstr("not known to be ours"));
   folder.write("x.meta.json", "c");
   EXPECT_NO_THROW(check_replaceable(folder / "x"));

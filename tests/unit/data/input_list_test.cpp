@@ -68,5 +68,17 @@ TEST_F(InputList, EveryInputThatNamesNothingIsReportedAtOnce) {
   }
 }
 
+TEST_F(InputList, AnEntryThatNamesNothingIsReportedWithItsLine) {
+  folder.write("a.txt", "x");
+  folder.write("list", at("a.txt") + "\n\n" + at("none.txt") + "\n");
+  const std::string message = message_of<ConfigError>([&] { expand_inputs({"@" + at("list")}); });
+  EXPECT_THAT(message, HasSubstr("list: line 3: '" + at("none.txt")));
+}
+
+TEST_F(InputList, APathThatMayNotBeLookedAtIsNotCalledMissing) {
+  const std::string too_long(5000, 'x');  // what the system refuses to look up, whoever asks
+  EXPECT_THAT(message_of<EnvironmentError>([&] { expand_inputs({too_long}); }), HasSubstr("cannot look at"));
+}
+
 }  // namespace
 }  // namespace convoy::data

@@ -208,6 +208,21 @@ TEST(Config, TextThatIsNoJsonIsADataError) {
   }
 }
 
+TEST(Config, NestingWithoutEndIsADataError) {
+  const std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  EXPECT_THROW(parse_config(llama("\"unknown\": " + deep), "x"), DataError);
+  EXPECT_THROW(parse_config(deep, "x"), DataError);
+}
+
+TEST(Config, ANumberThatCannotBeReadIsReportedWithoutConsequences) {
+  EXPECT_THAT(problems(llama(R"("hidden_size": 64, "num_attention_heads": "four")")),
+              testing::AllOf(HasSubstr("num_attention_heads: expected an integer"), testing::Not(HasSubstr("head_dim"))));
+  EXPECT_THAT(problems(gpt2(R"("n_head": 0, "n_embd": 64)")),
+              testing::AllOf(HasSubstr("n_head: expected an integer"), testing::Not(HasSubstr("multiple"))));
+  EXPECT_THAT(problems(gpt2(R"("n_positions": 64, "n_ctx": "x")")),
+              testing::AllOf(HasSubstr("n_ctx: expected an integer"), testing::Not(HasSubstr("another name"))));
+}
+
 TEST(Config, AFolderIsReadThroughItsConfigJson) {
   const support::TmpDir dir;
   EXPECT_THROW(read_config(dir.path()), ConfigError);

@@ -70,6 +70,15 @@ TEST(Prepare, RefusesAFolderThatLacksATensorBeforeAnythingIsAllocated) {
   EXPECT_THAT(message_of<DataError>(options), HasSubstr("model.embed_tokens.weight"));
 }
 
+TEST(Prepare, RefusesInitialWeightsThatAreNoFolder) {
+  const TmpDir folder;
+  config::RunOptions options = tiny_options(folder);
+  for (const std::string& name : {(folder / "none").string(), (folder / "config.json").string(), std::string("llama-15m")}) {
+    options.model.init_from = name;
+    EXPECT_THAT(message_of<ConfigError>(options), HasSubstr("--init-from " + name + ": no such folder"));
+  }
+}
+
 TEST(Prepare, TiesTheHeadWhenTold) {
   const TmpDir folder;
   config::RunOptions options = tiny_options(folder);

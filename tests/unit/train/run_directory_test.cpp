@@ -44,6 +44,19 @@ TEST(RunDirectory, NamesWhatLiesInIt) {
   EXPECT_EQ(directory.gradients(1), folder / "run" / "debug" / "gradients-1.safetensors");
 }
 
+TEST(RecordedTokenizer, IsReadFromTheRunThatAStepLiesIn) {
+  const support::TmpDir folder;
+  const Path step = folder / "run/checkpoints/step_000000001/";
+  EXPECT_EQ(recorded_tokenizer(step), std::nullopt);
+  folder.write("run/run.json", R"({"data":{"tokenizer_sha256":"abc"}})");
+  EXPECT_EQ(recorded_tokenizer(folder / "run/checkpoints/step_000000001"), "abc");
+  EXPECT_EQ(recorded_tokenizer(folder / "run"), std::nullopt);
+  for (const char* none : {R"({"data":{"tokenizer_sha256":null}})", "{", "[]"}) {
+    folder.write("run/run.json", none);
+    EXPECT_EQ(recorded_tokenizer(folder / "run/checkpoints/step_000000001"), std::nullopt) << none;
+  }
+}
+
 TEST(StatusJson, WritesNullForWhatIsNotKnown) {
   EXPECT_EQ(status_json({}),
             R"({"state":"running","step":0,"steps":0,"loss":null,"eta_seconds":null,"last_checkpoint":null,)"

@@ -2,6 +2,7 @@
 // Whole runs of a tiny model: what they leave behind, and that they can be repeated to the byte.
 #include "libcore/train/run.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "libcore/base/error.h"
@@ -110,6 +111,26 @@ TEST(Run, InitialisesFromAFolderItWroteItself) {
   train_tiny(options);
   const double loaded = json::parse(lines_of(folder / "second" / "metrics.jsonl").back())["loss"];
   EXPECT_EQ(trained, loaded);
+}
+
+TEST(Run, RefusesWeightsThatAreNotFinite) {
+  const TmpDir folder;
+  config::RunOptions options = tiny_options(folder, "first");
+  train_tiny(options);
+  options.model.init_from = (folder / "first/checkpoints/step_000000006").string();
+  options.output.out = (folder / "second").string();
+  std::fstream file(folder / "first/checkpoints/step_000000006/model.safetensors",
+                    std::ios::binary | std::ios::in | std::ios::out);
+  const float infinite = std::numeric_limits<float>::infinity();
+  file.seekp(-static_cast<std::streamoff>(sizeof infinite), std::ios::end);
+  file.write(reinterpret_cast<const char*>(&infinite), sizeof infinite);
+  file.close();
+  try {
+    train_tiny(options);
+    FAIL() << "an infinite weight was accepted";
+  } catch (const DataError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("model.norm.weight[15]"));
+  }
 }
 
 // A rate of 1e30 destroys the weights with the first update; every step after it is skipped.
