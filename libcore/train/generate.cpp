@@ -32,12 +32,10 @@ void load_weights(device::Stream& stream, const Path& folder, const model::Confi
     const model::Parameter& parameter = parameters.table()[i];
     if (parameters.compute_dtype() == DType::kF32) {
       source.read(parameter.name, parameters.weight(i));
-      expect_finite(parameters.weight(i), folder, parameter.name);
       continue;
     }
     Tensor widened(parameter.shape, DType::kF32);
     source.read(parameter.name, widened.mutable_view());
-    expect_finite(widened.view(), folder, parameter.name);
     ops::cast(stream, widened.view(), parameters.weight(i));
   }
 }
@@ -107,7 +105,7 @@ std::span<const float> Generator::next_logits(const std::vector<std::int32_t>& t
   const model::Batch batch{{window, DType::kI32, shape}, {targets_.as<std::int32_t>(), DType::kI32, shape}, {}};
   model_.logits(stream_, batch, used - 1, logits_.mutable_view());
   const std::span<const float> logits(logits_.as<float>(), static_cast<std::size_t>(config_.vocabulary));
-  if (std::any_of(logits.begin(), logits.end(), [](float x) { return std::isnan(x); })) {
+  if (std::any_of(logits.begin(), logits.end(), [](float x) { return !std::isfinite(x); })) {
     throw NumericsError(
         "the model's logits are not numbers, so there is no next token to choose: its weights hold values that are not "
         "finite, or overflow in this precision (--precision fp32 has the wider range); take another checkpoint");

@@ -9,6 +9,20 @@
 #include "libcore/base/error.h"
 
 namespace convoy::train {
+namespace {
+
+void expect_finite(const tensor::View& values, const Path& folder, const std::string& name) {
+  const float* first = values.as<float>();
+  const float* last = first + values.count();
+  const float* wrong = std::find_if(first, last, [](float x) { return !std::isfinite(x); });
+  if (wrong == last) return;
+  throw DataError(
+      fmt::format("{}: {}[{}] (counted row by row) is no finite number: the file was damaged, or the run that wrote it "
+                  "had diverged; take an earlier checkpoint",
+                  folder.string(), name, wrong - first));
+}
+
+}  // namespace
 
 std::vector<checkpoint::ExpectedTensor> expected_tensors(const std::vector<model::Parameter>& table) {
   std::vector<checkpoint::ExpectedTensor> expected;
@@ -22,17 +36,6 @@ void initialise(device::Stream& stream, const model::Parameters& parameters, std
     model::initial_values(parameters.table()[i], seed, stream, optimizer.master(i));
   }
   optimizer.publish(stream);
-}
-
-void expect_finite(const tensor::View& values, const Path& folder, const std::string& name) {
-  const float* first = values.as<float>();
-  const float* last = first + values.count();
-  const float* wrong = std::find_if(first, last, [](float x) { return !std::isfinite(x); });
-  if (wrong == last) return;
-  throw DataError(
-      fmt::format("{}: {}[{}] (counted row by row) is no finite number: the file was damaged, or the run that wrote it "
-                  "had diverged; take an earlier checkpoint",
-                  folder.string(), name, wrong - first));
 }
 
 void load(device::Stream& stream, const model::Parameters& parameters, const checkpoint::HfFolder& folder,

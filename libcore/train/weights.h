@@ -15,11 +15,9 @@ namespace convoy::train {
 std::vector<checkpoint::ExpectedTensor> expected_tensors(const std::vector<model::Parameter>& table);
 
 // Fills the masters with the initial values of `seed`, or from a folder, and publishes them to the compute weights.
+// A value of the folder that is not finite is a DataError with its place: every step would be skipped.
 void initialise(device::Stream& stream, const model::Parameters& parameters, std::uint64_t seed,
                 optim::AdamW& optimizer);
-// DataError naming the place of the first value that is not finite: training or sampling from it would go on without a
-// word and give nothing.
-void expect_finite(const tensor::View& values, const Path& folder, const std::string& name);
 void load(device::Stream& stream, const model::Parameters& parameters, const checkpoint::HfFolder& folder,
           optim::AdamW& optimizer);
 
