@@ -43,6 +43,8 @@ struct Reader {
 
   // The root is valid until the next line.
   simdjson::error_code read(std::string_view line, simdjson::dom::element& root) {
+    // simdjson copies the text, and an empty view may have no address to copy from.
+    if (line.empty()) return simdjson::EMPTY;
     const simdjson::error_code error = reserve(line.size());
     if (error != simdjson::SUCCESS) return error;
     return parser.parse_into_document(document, line.data(), line.size(), true).get(root);

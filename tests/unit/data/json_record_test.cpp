@@ -31,6 +31,13 @@ TEST(RecordParser, ReadsTheTextUnderTheKey) {
   EXPECT_EQ(text_of("{\"body\":\"x\",\"text\":\"y\"}", {"body"}), "x");
 }
 
+TEST(RecordParser, AnEmptyLineWithoutAnAddressIsNoRecord) {
+  std::string text;
+  const auto bad = RecordParser({"text"}).parse(std::string_view(), text);
+  ASSERT_TRUE(bad.has_value());
+  EXPECT_EQ(name_of(bad->kind), "json");
+}
+
 TEST(RecordParser, ResolvesEveryEscape) {
   EXPECT_EQ(text_of(R"({"text": "\"\\\/\b\f\n\r\t\u0041\u00e9\u6d77\ud83d\ude00\\u0041"})"),
             "\"\\/\b\f\n\r\tA\xc3\xa9\xe6\xb5\xb7\xf0\x9f\x98\x80\\u0041");
