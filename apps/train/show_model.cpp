@@ -10,12 +10,11 @@
 #include "libcore/base/error.h"
 #include "libcore/base/json.h"
 #include "libcore/base/units.h"
+#include "libcore/config/validate.h"
 #include "libcore/model/parameters.h"
 
 namespace convoy::apps::train {
 namespace {
-
-constexpr std::int64_t kLongestDefaultSequence = 2048;  // as in `run`
 
 std::string_view split_text(model::Split split) {
   switch (split) {
@@ -97,17 +96,18 @@ void print_json(const model::Config& config, const std::vector<model::Parameter>
 }
 
 int show(const ShowModelArguments& arguments, const app::Session& session) {
-  model::Config config = model::resolve(arguments.model);
-  if (arguments.tie_embeddings != "auto") config.tied_embeddings = arguments.tie_embeddings == "yes";
-  const std::int64_t length = arguments.sequence_length.value_or(std::min(config.positions, kLongestDefaultSequence));
-  if (length > config.positions) {
+  model::Config described = model::resolve(arguments.model);
+  if (arguments.tie_embeddings != "auto") described.tied_embeddings = arguments.tie_embeddings == "yes";
+  const std::int64_t length =
+      arguments.sequence_length.value_or(std::min(described.positions, config::kLongestDefaultSequence));
+  if (length > described.positions) {
     throw ConfigError(
         fmt::format("--sequence-length {} is beyond the {} positions of model '{}': the largest legal value is {}",
-                    length, config.positions, arguments.model, config.positions));
+                    length, described.positions, arguments.model, described.positions));
   }
-  const std::vector<model::Parameter> table = model::parameter_table(config);
-  const Totals totals = totals_of(config, table, length);
-  session.json ? print_json(config, table, totals) : print_table(config, table, totals);
+  const std::vector<model::Parameter> table = model::parameter_table(described);
+  const Totals totals = totals_of(described, table, length);
+  session.json ? print_json(described, table, totals) : print_table(described, table, totals);
   return 0;
 }
 

@@ -13,7 +13,6 @@ namespace convoy::config {
 namespace {
 
 constexpr std::int64_t kLargestDefaultMicroBatch = 8;
-constexpr std::int64_t kLongestDefaultSequence = 2048;
 
 std::int64_t default_micro_batch(std::int64_t global_batch) {
   for (std::int64_t b = std::min(kLargestDefaultMicroBatch, global_batch); b > 1; --b) {

@@ -12,6 +12,9 @@
 
 namespace convoy::config {
 
+// The sequence length where none is given: the model's positions, at most this many tokens.
+constexpr std::int64_t kLongestDefaultSequence = 2048;
+
 // What validation needs to know of the model.
 struct ModelFacts {
   std::string name;
