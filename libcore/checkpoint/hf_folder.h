@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libcore/checkpoint/safetensors.h"
+#include "libcore/tensor/box.h"
 
 namespace convoy::checkpoint {
 
@@ -29,6 +30,8 @@ class HfFolder {
 
   // The tensor's values as fp32 (fp32, bf16 and fp16 are widened exactly), [shape] dense.
   void read(const std::string& name, tensor::MutableView out) const;
+  // A box of it alone, [box.extent] dense.
+  void read(const std::string& name, const tensor::Box& box, tensor::MutableView out) const;
   const Path& folder() const;
 
  private:

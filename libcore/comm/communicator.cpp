@@ -19,13 +19,13 @@ void expect_dense(const tensor::View& view, const char* what) {
 }
 
 void expect_reducible(DType dtype, const char* what) {
-  check(dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI64,
-        fmt::format("{} reduces fp32, fp64 and i64, not {}", what, tensor::name_of(dtype)));
+  check(dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI64 || dtype == DType::kBF16,
+        fmt::format("{} reduces fp32, fp64, bf16 and i64, not {}", what, tensor::name_of(dtype)));
 }
 
 }  // namespace
 
-Communicator::Communicator(int rank, int size) : rank_(rank), size_(size) {
+Communicator::Communicator(int rank, int size, std::string name) : rank_(rank), size_(size), name_(std::move(name)) {
   check(size >= 1 && rank >= 0 && rank < size, fmt::format("a communicator has ranks: {} of {} is none", rank, size));
 }
 
@@ -92,6 +92,12 @@ void Communicator::receive(device::Stream& stream, const tensor::MutableView& da
 
 void Communicator::barrier() { do_barrier(); }
 
-std::unique_ptr<Communicator> Communicator::split(int color, int key) { return do_split(color, key); }
+std::unique_ptr<Communicator> Communicator::split(int color, int key, const std::string& name) {
+  std::unique_ptr<Communicator> group = do_split(color, key, name);
+  if (group) group->set_watchdog(watchdog_seconds_);
+  return group;
+}
+
+void Communicator::end_job(int exit_code) noexcept { do_end_job(exit_code); }
 
 }  // namespace convoy::comm

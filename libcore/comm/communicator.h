@@ -3,12 +3,17 @@
 // same calls in the same order. The public functions check their arguments (InternalError names what is wrong), then
 // the backend moves the bytes. All are enqueued on the stream: a buffer may be reused, and a result read, after
 // synchronize(); on a host stream that is on return. A reduction's order is a function of (group size, element count)
-// alone, so every backend gives the same bits.
+// alone, so every backend gives the same bits: element by element in rank order, ((x0 + x1) + x2) + .., bf16 widened to
+// fp32 and rounded once.
+//
+// A peer that does not arrive is noticed: a call that waits longer than the watchdog's limit throws a ClusterError that
+// names the ranks which are missing, the collective, its number and its group.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "libcore/device/stream.h"
 #include "libcore/tensor/view.h"
@@ -25,8 +30,10 @@ class Communicator {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  // "world", "tensor", "pipeline", "data": for messages.
+  const std::string& name() const { return name_; }
 
-  // `data` becomes the reduction over all ranks, on all ranks. fp32, fp64, i64.
+  // `data` becomes the reduction over all ranks, on all ranks. fp32, fp64, i64 (sums wrap), bf16.
   void all_reduce(device::Stream& stream, const tensor::MutableView& data, Reduction reduction);
 
   // Rank r gets the reduced elements [counts[0] + .. + counts[r-1], + counts[r]) of `whole`, flat. Counts may differ
@@ -40,7 +47,8 @@ class Communicator {
 
   void broadcast(device::Stream& stream, const tensor::MutableView& data, int root);
 
-  // Between two different ranks; messages of one pair arrive in the order they were sent.
+  // Between two different ranks; messages of one pair arrive in the order they were sent. A send does not wait for its
+  // receiver: the data is copied.
   void send(device::Stream& stream, const tensor::View& data, int to);
   void receive(device::Stream& stream, const tensor::MutableView& data, int from);
 
@@ -48,10 +56,19 @@ class Communicator {
   void barrier();
 
   // Every rank calls it; ranks of one color form a group, ordered by (key, rank). A negative color joins none: null.
-  std::unique_ptr<Communicator> split(int color, int key);
+  // Different groups may be used from different threads at the same time; one group by one thread at a time.
+  std::unique_ptr<Communicator> split(int color, int key, const std::string& name);
+
+  // Seconds that a call waits for its peers before it gives up; 0: for ever. Groups made by split() later inherit it.
+  void set_watchdog(double seconds) { watchdog_seconds_ = seconds; }
+  double watchdog_seconds() const { return watchdog_seconds_; }
+
+  // Ends the whole job, all ranks, with this exit code: for an error that the others cannot learn of in any other way.
+  // With one rank, or between threads, it makes the peers' calls throw and returns.
+  void end_job(int exit_code) noexcept;
 
  protected:
-  Communicator(int rank, int size);
+  Communicator(int rank, int size, std::string name);
 
  private:
   virtual void do_all_reduce(device::Stream&, const tensor::MutableView& data, Reduction) = 0;
@@ -63,13 +80,16 @@ class Communicator {
   virtual void do_send(device::Stream&, const tensor::View& data, int to) = 0;
   virtual void do_receive(device::Stream&, const tensor::MutableView& data, int from) = 0;
   virtual void do_barrier() = 0;
-  virtual std::unique_ptr<Communicator> do_split(int color, int key) = 0;
+  virtual std::unique_ptr<Communicator> do_split(int color, int key, const std::string& name) = 0;
+  virtual void do_end_job(int exit_code) noexcept = 0;
 
   void expect_peer(int peer, const char* what) const;
   void expect_parts(const tensor::View& whole, const tensor::View& mine, std::span<const std::int64_t> counts,
                     const char* what) const;
 
   int rank_, size_;
+  std::string name_;
+  double watchdog_seconds_ = 0.0;
 };
 
 }  // namespace convoy::comm

@@ -42,6 +42,7 @@ struct Model::Network {
         max_batch(batch),
         max_sequence(sequence),
         training(train),
+        tensors(parameters.size()),
         rotary(model.architecture == Architecture::kLlama ? make_rotary_table(model, sequence) : RotaryTable{}),
         embedding(make_embedding(parameters, model)),
         blocks(make_blocks(stream, model, parameters, rotary, train)),
@@ -62,6 +63,7 @@ struct Model::Network {
   Config config;
   std::int64_t max_batch, max_sequence;
   bool training;
+  std::size_t tensors;  // in this rank's table
   RotaryTable rotary;
   Embedding embedding;
   Blocks blocks;
@@ -127,8 +129,8 @@ MicroBatch Model::Network::micro_batch(const Batch& batch, bool with_targets) {
 }
 
 void Model::Network::forward_network(device::Stream& stream, const MicroBatch& micro, bool saving) {
-  forward(stream, embedding, micro, micro.of(input(blocks)));
-  const Residual residual = forward(stream, config, blocks, micro, buffers, saving);
+  model::forward(stream, embedding, micro, micro.of(model::input(blocks)));
+  const Residual residual = model::forward(stream, config, blocks, micro, buffers, saving);
   forward_norm(stream, head, micro, residual, head_saved);
 }
 
@@ -145,7 +147,8 @@ void Model::pack(device::Stream& stream) {
   model::pack(stream, network_->head.classifier);
 }
 
-LossSum Model::forward_backward(device::Stream& stream, const Batch& batch, float gradient_scale) {
+LossSum Model::forward_backward(device::Stream& stream, const Batch& batch, float gradient_scale,
+                                const GradientsReady& ready) {
   Network& n = *network_;
   check(n.training, "the model was made for training");
   const MicroBatch micro = n.micro_batch(batch, true);
@@ -153,6 +156,7 @@ LossSum Model::forward_backward(device::Stream& stream, const Batch& batch, floa
   const LossSum loss = forward_backward_loss(stream, n.head, micro, gradient_scale, n.buffers, n.head_saved);
   backward(stream, n.config, n.blocks, micro, n.buffers);
   backward(stream, n.embedding, micro, micro.of(n.buffers.dx));
+  if (ready) ready(0, n.tensors);
   return loss;
 }
 

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "libcore/model/parameters.h"
+#include "libcore/model/shard.h"
 
 namespace convoy::model {
 
@@ -29,9 +31,21 @@ struct LossSum {
   }
 };
 
+// The gradients of parameters [begin, end) of this rank's table are final for this micro-batch.
+using GradientsReady = std::function<void(std::size_t begin, std::size_t end)>;
+
+struct ModelSize {
+  std::int64_t batch = 0;     // B: sequences a micro-batch at most
+  std::int64_t sequence = 0;  // T at most
+  bool training = true;       // false saves no activations for backward
+  int sets = 1;               // micro-batches whose activations are kept at one time (parallel::activation_sets)
+};
+
 class Model {
  public:
-  // `batch` = B sequences a micro-batch, `sequence` = T at most. `training` false saves no activations for backward.
+  // This rank's part of a model. Every rank of the shard's TP group makes the same calls.
+  Model(device::Stream& stream, const Config& config, Parameters& parameters, const Shard& shard, const ModelSize& size);
+  // The whole model. `batch` = B sequences a micro-batch, `sequence` = T at most. `training` false saves no activations for backward.
   Model(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t batch, std::int64_t sequence,
         bool training);
   ~Model();
@@ -39,12 +53,30 @@ class Model {
   // Reads the weights into the form the products want; call after every change of the weights, before the next forward.
   void pack(device::Stream& stream);
 
-  // Forward and backward: adds the gradients of (gradient_scale x the sum of token losses) to parameters.gradient().
-  LossSum forward_backward(device::Stream& stream, const Batch& batch, float gradient_scale);
+  // Forward and backward where there is one stage: adds the gradients of (gradient_scale x the sum of token losses) to
+  // parameters.gradient(). `ready` may be empty.
+  LossSum forward_backward(device::Stream& stream, const Batch& batch, float gradient_scale,
+                           const GradientsReady& ready = {});
   // Forward alone. Leaves everything that training uses as it was.
   LossSum evaluate(device::Stream& stream, const Batch& batch);
   // Logits of one position (row `row` of the B T rows): fp32, V of them.
   void logits(device::Stream& stream, const Batch& batch, std::int64_t row, tensor::MutableView out);
+
+  // A pipeline stage, over one set of activations a micro-batch in flight. The first stage reads the batch's tokens, the
+  // others input(set); what leaves a stage but the last is output(set).
+  void forward(device::Stream& stream, const Batch& batch, int set);
+  // The gradient of the stage's input, from output_gradient() or, in the last stage, from the loss, which it returns (the
+  // classifier's and final norm's gradients are added here: logits are not kept). backward_weight() of the same set must
+  // follow before the next backward_input().
+  LossSum backward_input(device::Stream& stream, const Batch& batch, int set, float gradient_scale);
+  void backward_weight(device::Stream& stream, const Batch& batch, int set, const GradientsReady& ready);
+  // The loss of the last stage after forward(), where nothing will be trained.
+  LossSum loss(device::Stream& stream, const Batch& batch, int set);
+  // [B T, C] of the micro-batch `batch`.
+  tensor::MutableView input(const Batch& batch, int set);
+  tensor::View output(const Batch& batch, int set);
+  tensor::MutableView output_gradient(const Batch& batch);
+  tensor::View input_gradient(const Batch& batch);
 
   std::size_t activation_bytes() const;
   std::size_t packed_bytes() const;

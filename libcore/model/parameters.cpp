@@ -13,23 +13,25 @@
 namespace convoy::model {
 namespace {
 
-constexpr std::int64_t kInitialisationGrain = 4096;  // elements a thread takes at least: whole blocks of randomness
+constexpr std::int64_t kInitialisationGrain = 4096;  // elements a thread takes at least
 
-// values[i] = std * normal_at(key, i) for i in [begin, end); `begin` starts a block.
-void fill_normal(std::uint64_t key, float std, std::int64_t begin, std::int64_t end, float* values) {
-  for (std::int64_t first = begin; first < end; first += 4) {
-    const std::array<float, 4> block = normal_block(key, static_cast<std::uint64_t>(first / 4));
-    const std::int64_t count = std::min<std::int64_t>(4, end - first);
-    for (std::int64_t i = 0; i < count; ++i) values[first + i] = std * block[static_cast<std::size_t>(i)];
+std::vector<LocalParameter> whole_tensors(const std::vector<Parameter>& table) {
+  std::vector<LocalParameter> local;
+  for (const Parameter& parameter : table) {
+    local.push_back({parameter, tensor::whole(parameter.shape)});
   }
+  return local;
 }
 
 }  // namespace
 
-Parameters::Parameters(std::vector<Parameter> table, tensor::DType compute, bool with_gradients)
+Parameters::Parameters(const std::vector<Parameter>& table, tensor::DType compute, bool with_gradients)
+    : Parameters(whole_tensors(table), compute, with_gradients) {}
+
+Parameters::Parameters(std::vector<LocalParameter> table, tensor::DType compute, bool with_gradients)
     : table_(std::move(table)), compute_(compute) {
-  for (const Parameter& parameter : table_) {
-    const auto count = static_cast<std::size_t>(parameter.shape.count());
+  for (const LocalParameter& parameter : table_) {
+    const auto count = static_cast<std::size_t>(parameter.local_shape().count());
     weight_offset_.push_back(weights_.reserve(count * tensor::size_of(compute_)));
     if (with_gradients) gradient_offset_.push_back(gradients_.reserve(count * sizeof(float)));
   }
@@ -38,36 +40,79 @@ Parameters::Parameters(std::vector<Parameter> table, tensor::DType compute, bool
 }
 
 std::size_t Parameters::index(std::string_view name) const {
-  const auto it = std::find_if(table_.begin(), table_.end(), [&](const Parameter& p) { return p.name == name; });
+  const auto it = std::find_if(table_.begin(), table_.end(), [&](const LocalParameter& p) { return p.name == name; });
   check(it != table_.end(), fmt::format("the parameter table has an entry {}", name));
   return static_cast<std::size_t>(it - table_.begin());
 }
 
 tensor::MutableView Parameters::weight(std::size_t i) const {
-  return {weights_.at(weight_offset_[i]), compute_, table_[i].shape, 0};
+  return {weights_.at(weight_offset_[i]), compute_, table_[i].local_shape(), 0};
 }
 
 tensor::MutableView Parameters::gradient(std::size_t i) const {
   if (gradient_offset_.empty()) return {};
-  return {gradients_.at(gradient_offset_[i]), tensor::DType::kF32, table_[i].shape, 0};
+  return {gradients_.at(gradient_offset_[i]), tensor::DType::kF32, table_[i].local_shape(), 0};
 }
 
 void Parameters::zero_gradients(device::Stream& stream) {
   for (std::size_t i = 0; i < gradient_offset_.size(); ++i) ops::fill_zero(stream, gradient(i));
 }
 
+namespace {
+
+// values[i] = the initial value of global element first + i, for i in [begin, end).
+void fill_initial(const Parameter& parameter, std::uint64_t key, std::int64_t first, std::int64_t begin,
+                  std::int64_t end, float* values) {
+  if (parameter.init != Init::kNormal) {
+    return std::fill(values + begin, values + end, parameter.init == Init::kOne ? 1.0f : 0.0f);
+  }
+  const auto std = static_cast<float>(parameter.init_std);
+  std::int64_t i = begin;
+  while (i < end) {
+    const std::int64_t element = first + i;
+    const std::array<float, 4> block = normal_block(key, static_cast<std::uint64_t>(element / 4));
+    for (std::int64_t lane = element % 4; lane < 4 && i < end; ++lane, ++i) {
+      values[i] = std * block[static_cast<std::size_t>(lane)];
+    }
+  }
+}
+
+// The row-major index of the box's first element in the whole tensor.
+std::int64_t first_element(const tensor::Box& box, const tensor::Shape& shape) {
+  std::int64_t index = 0;
+  for (int d = 0; d < shape.rank(); ++d) index = index * shape[d] + box.offset[d];
+  return index;
+}
+
+}  // namespace
+
 void initial_values(const Parameter& parameter, std::uint64_t seed, device::Stream& stream, tensor::MutableView out) {
   tensor::expect(out, parameter.shape, tensor::DType::kF32, parameter.name);
-  auto* values = out.as<float>();
+  initial_values({parameter, tensor::whole(parameter.shape)}, {0, out.count()}, seed, stream, out);
+}
+
+void initial_values(const LocalParameter& parameter, const parallel::Range& range, std::uint64_t seed,
+                    device::Stream& stream, tensor::MutableView out) {
+  check(out.dtype == tensor::DType::kF32 && out.count() == range.size(), "initial values are fp32, one an element");
   const std::uint64_t key = stream_key(seed, "init:" + parameter.name);
-  const auto std = static_cast<float>(parameter.init_std);
-  const float constant = parameter.init == Init::kOne ? 1.0f : 0.0f;
-  stream.pool().parallel_for(out.count(), kInitialisationGrain,
-                             [&](std::int64_t begin, std::int64_t end, int /*thread*/) {
-                               if (parameter.init != Init::kNormal)
-                                 return std::fill(values + begin, values + end, constant);
-                               fill_normal(key, std, begin, end, values);
-                             });
+  auto* values = out.as<float>();
+  // Rows of a box lie side by side in the whole tensor only if the box is as wide as it.
+  for (const tensor::Box& box : tensor::boxes_of_range(parameter.box, range.begin, range.end)) {
+    const std::int64_t width = box.extent.rank() == 0 ? 1 : box.extent.back();
+    const bool wide = parameter.shape.rank() == 0 || width == parameter.shape.back();
+    const std::int64_t rows = wide ? 1 : box.count() / width, row = wide ? box.count() : width;
+    const std::int64_t first = first_element(box, parameter.shape);
+    const std::int64_t grain = std::max<std::int64_t>(1, kInitialisationGrain / row);
+    stream.pool().parallel_for(wide ? row : rows, wide ? kInitialisationGrain : grain,
+                               [&](std::int64_t begin, std::int64_t end, int /*thread*/) {
+                                 if (wide) return fill_initial(parameter, key, first, begin, end, values);
+                                 for (std::int64_t r = begin; r < end; ++r) {
+                                   fill_initial(parameter, key, first + r * parameter.shape.back(), 0, row,
+                                                values + r * row);
+                                 }
+                               });
+    values += box.count();
+  }
 }
 
 }  // namespace convoy::model

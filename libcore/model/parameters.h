@@ -10,6 +10,8 @@
 #include "libcore/device/arena.h"
 #include "libcore/device/stream.h"
 #include "libcore/model/config.h"
+#include "libcore/parallel/partition.h"
+#include "libcore/tensor/box.h"
 #include "libcore/tensor/view.h"
 
 namespace convoy::model {
@@ -33,6 +35,17 @@ struct Parameter {
 std::vector<Parameter> parameter_table(const Config& config);
 std::int64_t parameter_count(const std::vector<Parameter>& table);
 
+// An entry of the table as one rank holds it.
+struct LocalParameter : Parameter {  // `shape` stays global
+  tensor::Box box;                   // what this rank holds of it
+  // This copy is the one that the gradient norm counts and that checkpoints store: not a replica of another TP rank's,
+  // not the tied head's copy of the embedding.
+  bool primary = true;
+  bool tied_end = false;  // a tied embedding that is cut off from its other use by the pipeline: gradients are summed
+
+  const tensor::Shape& local_shape() const { return box.extent; }
+};
+
 // Training FLOPs a token, forward and backward: 6 N_matmul + 6 L T (H D), N_matmul the weights that are multiplied with
 // (the head's among them, the embedding's not), causal attention counted by half. One multiplication and addition are
 // two FLOPs.
@@ -41,18 +54,20 @@ double training_flops_per_token(const Config& config, std::int64_t sequence_leng
 // The weights (compute dtype) and fp32 gradients of this rank, each one arena in table order.
 class Parameters {
  public:
-  Parameters(std::vector<Parameter> table, tensor::DType compute, bool with_gradients);
+  Parameters(std::vector<LocalParameter> table, tensor::DType compute, bool with_gradients);
+  // Whole tensors.
+  Parameters(const std::vector<Parameter>& table, tensor::DType compute, bool with_gradients);
 
-  const std::vector<Parameter>& table() const { return table_; }
+  const std::vector<LocalParameter>& table() const { return table_; }
   std::size_t size() const { return table_.size(); }
   std::size_t index(std::string_view name) const;  // InternalError if there is none
   tensor::DType compute_dtype() const { return compute_; }
-  tensor::MutableView weight(std::size_t i) const;
+  tensor::MutableView weight(std::size_t i) const;    // [local_shape()]
   tensor::MutableView gradient(std::size_t i) const;  // fp32
   void zero_gradients(device::Stream& stream);
 
  private:
-  std::vector<Parameter> table_;
+  std::vector<LocalParameter> table_;
   tensor::DType compute_;
   std::vector<std::size_t> weight_offset_, gradient_offset_;
   device::Arena weights_{"weights"};
@@ -61,5 +76,8 @@ class Parameters {
 
 // The initial fp32 values of one parameter: N(0, std) keyed by (seed, name, global element), or constants.
 void initial_values(const Parameter& parameter, std::uint64_t seed, device::Stream& stream, tensor::MutableView out);
+// Of the flat range `range` of what a rank holds: the same values, whoever computes them. out: range.size() elements.
+void initial_values(const LocalParameter& parameter, const parallel::Range& range, std::uint64_t seed,
+                    device::Stream& stream, tensor::MutableView out);
 
 }  // namespace convoy::model

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "libcore/base/error.h"
 #include "libcore/ops/optimizer.h"
 
 namespace convoy::optim {
@@ -10,11 +11,23 @@ namespace convoy::optim {
 using tensor::DType;
 using tensor::MutableView;
 
-AdamW::AdamW(model::Parameters& parameters, const AdamWConstants& constants)
-    : parameters_(parameters), constants_(constants) {
+namespace {
+
+MutableView part_of(const MutableView& whole, const parallel::Range& share) {
+  return tensor::flat_part(whole, share.begin, share.end);
+}
+
+}  // namespace
+
+AdamW::AdamW(model::Parameters& parameters, const AdamWConstants& constants, std::vector<parallel::Range> shares)
+    : parameters_(parameters), constants_(constants), shares_(std::move(shares)) {
+  if (shares_.empty()) {
+    for (const model::LocalParameter& parameter : parameters.table()) shares_.push_back({0, parameter.box.count()});
+  }
+  check(shares_.size() == parameters.size(), "every parameter has a share");
   const bool with_master = parameters.compute_dtype() != DType::kF32;
-  for (const model::Parameter& parameter : parameters.table()) {
-    const std::size_t bytes = static_cast<std::size_t>(parameter.shape.count()) * sizeof(float);
+  for (const parallel::Range& share : shares_) {
+    const std::size_t bytes = static_cast<std::size_t>(share.size()) * sizeof(float);
     offset_.push_back(m_.reserve(bytes));
     v_.reserve(bytes);
     if (with_master) master_.reserve(bytes);
@@ -24,20 +37,35 @@ AdamW::AdamW(model::Parameters& parameters, const AdamWConstants& constants)
   if (with_master) master_.allocate({});
 }
 
+const parallel::Range& AdamW::share(std::size_t i) const { return shares_[i]; }
+
 MutableView AdamW::master(std::size_t i) const {
-  if (parameters_.compute_dtype() == DType::kF32) return parameters_.weight(i);
-  return {master_.at(offset_[i]), DType::kF32, parameters_.table()[i].shape, 0};
+  if (parameters_.compute_dtype() == DType::kF32) return part_of(parameters_.weight(i), shares_[i]);
+  return {master_.at(offset_[i]), DType::kF32, {shares_[i].size()}, 0};
+}
+
+MutableView AdamW::first_moment(std::size_t i) const {
+  return {m_.at(offset_[i]), DType::kF32, {shares_[i].size()}, 0};
+}
+
+MutableView AdamW::second_moment(std::size_t i) const {
+  return {v_.at(offset_[i]), DType::kF32, {shares_[i].size()}, 0};
 }
 
 void AdamW::publish(device::Stream& stream) {
   if (parameters_.compute_dtype() == DType::kF32) return;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) ops::cast(stream, master(i), parameters_.weight(i));
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    ops::cast(stream, master(i), part_of(parameters_.weight(i), shares_[i]));
+  }
 }
 
-double AdamW::gradient_norm(device::Stream& stream) const {
+double AdamW::gradient_squares(device::Stream& stream) const {
   double sum = 0.0;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) sum += ops::sum_of_squares(stream, parameters_.gradient(i));
-  return std::sqrt(sum);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (!parameters_.table()[i].primary) continue;
+    sum += ops::sum_of_squares(stream, part_of(parameters_.gradient(i), shares_[i]));
+  }
+  return sum;
 }
 
 double AdamW::clip_scale(double norm) const {
@@ -49,12 +77,12 @@ void AdamW::step(device::Stream& stream, double rate, std::int64_t update, doubl
   const double correction1 = 1.0 - std::pow(constants_.beta1, static_cast<double>(update));
   const double correction2 = 1.0 - std::pow(constants_.beta2, static_cast<double>(update));
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const model::Parameter& parameter = parameters_.table()[i];
-    const MutableView weight = parameters_.weight(i);
-    ops::adamw(stream, {.gradient = parameters_.gradient(i),
+    const model::LocalParameter& parameter = parameters_.table()[i];
+    const MutableView weight = part_of(parameters_.weight(i), shares_[i]);
+    ops::adamw(stream, {.gradient = part_of(parameters_.gradient(i), shares_[i]),
                         .parameter = master(i),
-                        .m = {m_.at(offset_[i]), DType::kF32, parameter.shape, 0},
-                        .v = {v_.at(offset_[i]), DType::kF32, parameter.shape, 0},
+                        .m = first_moment(i),
+                        .v = second_moment(i),
                         .rounded = weight.dtype == DType::kF32 ? MutableView{} : weight,
                         .gradient_scale = static_cast<float>(clip_scale(norm)),
                         .rate = static_cast<float>(rate),

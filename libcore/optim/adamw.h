@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdamW over a model's parameters: the states, the gradient norm, clipping and the update, tensor by tensor in table
-// order.
+// AdamW over the shares of a rank's parameters: the states, the squares of the gradient norm, clipping and the update,
+// tensor by tensor in table order. It does not communicate.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,23 @@ struct AdamWConstants {
 
 class AdamW {
  public:
-  // fp32 states for every parameter; a fp32 master too unless the weights are fp32 themselves.
-  AdamW(model::Parameters& parameters, const AdamWConstants& constants);
+  // fp32 states for the share of every parameter that this rank updates, a flat range of what it holds (all of it unless
+  // `shares` says otherwise); a fp32 master of it too unless the weights are fp32 themselves.
+  AdamW(model::Parameters& parameters, const AdamWConstants& constants, std::vector<parallel::Range> shares = {});
 
-  // The fp32 weights that the optimizer updates: the master, or the weights themselves.
+  const parallel::Range& share(std::size_t i) const;
+  // The share's fp32 weights that the optimizer updates: the master, or the weights themselves; and its moments. Flat,
+  // [share(i).size()].
   tensor::MutableView master(std::size_t i) const;
-  // Writes the masters' values into the compute weights (after the masters were filled from a file or an
+  tensor::MutableView first_moment(std::size_t i) const;
+  tensor::MutableView second_moment(std::size_t i) const;
+  // Writes the masters' values into the shares of the compute weights (after the masters were filled from a file or an
   // initialisation).
   void publish(device::Stream& stream);
 
-  // L2 norm of all gradients as they are, each logical element once. Not finite if any gradient is not.
-  double gradient_norm(device::Stream& stream) const;
+  // Sum of squares of the shares' gradients, of primary parameters alone: summed over the ranks that hold different
+  // shares it is the square of the gradient norm, each logical element once. Not finite if any gradient is not.
+  double gradient_squares(device::Stream& stream) const;
   // One update, t = `update` from 1, with gradients multiplied by clip_scale(norm).
   void step(device::Stream& stream, double rate, std::int64_t update, double norm);
   double clip_scale(double norm) const;  // clip / (norm + 1e-6) if norm > clip > 0, else 1
@@ -39,6 +45,7 @@ class AdamW {
  private:
   model::Parameters& parameters_;
   AdamWConstants constants_;
+  std::vector<parallel::Range> shares_;
   std::vector<std::size_t> offset_;
   device::Arena master_{"master weights"}, m_{"first moments"}, v_{"second moments"};
 };

@@ -5,7 +5,7 @@
 
 namespace convoy::tensor {
 
-Shape::Shape(std::initializer_list<std::int64_t> extents) : rank_(static_cast<int>(extents.size())) {
+Shape::Shape(std::span<const std::int64_t> extents) : rank_(static_cast<int>(extents.size())) {
   check(extents.size() <= kMaxRank, "a tensor has at most four dimensions");
   std::size_t dimension = 0;
   for (const std::int64_t extent : extents) {
@@ -16,6 +16,12 @@ Shape::Shape(std::initializer_list<std::int64_t> extents) : rank_(static_cast<in
   for (const std::int64_t extent : extents) {
     check(!__builtin_mul_overflow(count, extent, &count), "a tensor's number of elements fits 63 bits");
   }
+}
+
+Shape Shape::with(int dimension, std::int64_t extent) const {
+  Shape changed = *this;
+  changed.extents_[static_cast<std::size_t>(dimension)] = extent;
+  return changed;
 }
 
 std::int64_t Shape::count() const {

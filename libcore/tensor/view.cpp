@@ -26,28 +26,35 @@ AnyView some_rows(const AnyView& view, std::int64_t begin, std::int64_t end) {
   return part;
 }
 
-Shape with_columns(const Shape& shape, std::int64_t columns) {
-  switch (shape.rank()) {
-    case 1:
-      return {columns};
-    case 2:
-      return {shape[0], columns};
-    case 3:
-      return {shape[0], shape[1], columns};
-    default:
-      return {shape[0], shape[1], shape[2], columns};
-  }
-}
-
 template <class AnyView>
 AnyView some_columns(const AnyView& view, std::int64_t begin, std::int64_t end) {
   check(view.shape.rank() >= 1, "a view that is cut by columns has some");
   check(0 <= begin && begin <= end && end <= view.columns(), "a range of columns lies inside its view");
   AnyView part = view;
   part.data = moved(view.data, bytes_of(begin, view.dtype));
-  part.shape = with_columns(view.shape, end - begin);
+  part.shape = view.shape.with(view.shape.rank() - 1, end - begin);
   part.row_stride = view.stride();
   return part;
+}
+
+template <class AnyView>
+AnyView some_elements(const AnyView& view, std::int64_t begin, std::int64_t end) {
+  check(view.dense(), "a view that is taken flat is dense");
+  check(0 <= begin && begin <= end && end <= view.count(), "a range of elements lies inside its view");
+  AnyView part = view;
+  part.data = moved(view.data, bytes_of(begin, view.dtype));
+  part.shape = {end - begin};
+  part.row_stride = 0;
+  return part;
+}
+
+template <class AnyView>
+AnyView with_shape(const AnyView& view, const Shape& shape) {
+  check(view.dense() && view.count() == shape.count(), "a dense view takes another shape of as many elements");
+  AnyView same = view;
+  same.shape = shape;
+  same.row_stride = 0;
+  return same;
 }
 
 }  // namespace
@@ -60,6 +67,13 @@ View columns_of(const View& view, std::int64_t begin, std::int64_t end) { return
 MutableView columns_of(const MutableView& view, std::int64_t begin, std::int64_t end) {
   return some_columns(view, begin, end);
 }
+
+View flat_part(const View& view, std::int64_t begin, std::int64_t end) { return some_elements(view, begin, end); }
+MutableView flat_part(const MutableView& view, std::int64_t begin, std::int64_t end) {
+  return some_elements(view, begin, end);
+}
+View reshaped(const View& view, const Shape& shape) { return with_shape(view, shape); }
+MutableView reshaped(const MutableView& view, const Shape& shape) { return with_shape(view, shape); }
 
 void expect(const View& view, const Shape& shape, DType dtype, std::string_view what) {
   if (!view.present())

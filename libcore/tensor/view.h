@@ -53,6 +53,12 @@ MutableView rows_of(const MutableView& view, std::int64_t begin, std::int64_t en
 View columns_of(const View& view, std::int64_t begin, std::int64_t end);
 MutableView columns_of(const MutableView& view, std::int64_t begin, std::int64_t end);
 
+// Elements [begin, end) of a dense view, flat; and a dense view under another shape of as many elements.
+View flat_part(const View& view, std::int64_t begin, std::int64_t end);
+MutableView flat_part(const MutableView& view, std::int64_t begin, std::int64_t end);
+View reshaped(const View& view, const Shape& shape);
+MutableView reshaped(const MutableView& view, const Shape& shape);
+
 // Throws InternalError naming `what` unless the view is present and has this shape and dtype.
 void expect(const View& view, const Shape& shape, DType dtype, std::string_view what);
 

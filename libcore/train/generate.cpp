@@ -27,7 +27,7 @@ constexpr std::int64_t kLongestWindow = 2048;
 
 void load_weights(device::Stream& stream, const Path& folder, const model::Config& config,
                   model::Parameters& parameters) {
-  const checkpoint::HfFolder source(folder, expected_tensors(parameters.table()), config.tied_embeddings);
+  const checkpoint::HfFolder source(folder, expected_tensors(model::parameter_table(config)), config.tied_embeddings);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const model::Parameter& parameter = parameters.table()[i];
     if (parameters.compute_dtype() == DType::kF32) {

@@ -16,7 +16,7 @@ StepResult accumulate(const StepContext& context, const GlobalBatch& batch) {
     sum += context.model.forward_backward(context.stream, micro_batch.batch(), static_cast<float>(share)).sum;
   }
   result.loss = sum / static_cast<double>(result.targets);
-  result.grad_norm = context.optimizer.gradient_norm(context.stream);
+  result.grad_norm = std::sqrt(context.optimizer.gradient_squares(context.stream));
   result.finite = std::isfinite(result.loss) && std::isfinite(result.grad_norm);
   return result;
 }

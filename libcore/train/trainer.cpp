@@ -174,7 +174,7 @@ void Trainer::save() {
 }
 
 std::string Trainer::memory_summary() const {
-  const double count = static_cast<double>(model::parameter_count(parameters_.table()));
+  const double count = static_cast<double>(model::parameter_count(model::parameter_table(run_.model)));
   const bool has_master = parameters_.compute_dtype() != tensor::DType::kF32;
   const double weights = count * static_cast<double>(tensor::size_of(parameters_.compute_dtype()));
   const double gradients = 4.0 * count;

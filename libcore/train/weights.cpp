@@ -33,7 +33,7 @@ std::vector<checkpoint::ExpectedTensor> expected_tensors(const std::vector<model
 void initialise(device::Stream& stream, const model::Parameters& parameters, std::uint64_t seed,
                 optim::AdamW& optimizer) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    model::initial_values(parameters.table()[i], seed, stream, optimizer.master(i));
+    model::initial_values(parameters.table()[i], optimizer.share(i), seed, stream, optimizer.master(i));
   }
   optimizer.publish(stream);
 }
@@ -41,7 +41,8 @@ void initialise(device::Stream& stream, const model::Parameters& parameters, std
 void load(device::Stream& stream, const model::Parameters& parameters, const checkpoint::HfFolder& folder,
           optim::AdamW& optimizer) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    folder.read(parameters.table()[i].name, optimizer.master(i));
+    const model::LocalParameter& parameter = parameters.table()[i];
+    folder.read(parameter.name, tensor::reshaped(optimizer.master(i), parameter.shape));
     expect_finite(optimizer.master(i), folder.folder(), parameters.table()[i].name);
   }
   optimizer.publish(stream);
@@ -51,7 +52,7 @@ void save(const Path& folder, const model::Config& config, const model::Paramete
           const optim::AdamW& optimizer) {
   std::vector<checkpoint::NamedTensor> tensors;
   for (std::size_t i = 0; i < parameters.size(); ++i)
-    tensors.push_back({parameters.table()[i].name, optimizer.master(i)});
+    tensors.push_back({parameters.table()[i].name, tensor::reshaped(optimizer.master(i), parameters.table()[i].shape)});
   ensure_directory(folder.parent_path());
   AtomicDirectory directory(folder);
   checkpoint::write_hf_folder(directory.temporary(), tensors,

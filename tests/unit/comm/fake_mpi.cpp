@@ -9,7 +9,7 @@ using namespace convoy;
 
 class Fake final : public comm::Communicator {
  public:
-  Fake() : Communicator(1, 2) {}
+  Fake() : Communicator(1, 2, "world") {}
 
  private:
   void do_all_reduce(device::Stream&, const tensor::MutableView&, comm::Reduction) override {}
@@ -21,7 +21,8 @@ class Fake final : public comm::Communicator {
   void do_send(device::Stream&, const tensor::View&, int) override {}
   void do_receive(device::Stream&, const tensor::MutableView&, int) override {}
   void do_barrier() override {}
-  std::unique_ptr<comm::Communicator> do_split(int, int) override { return nullptr; }
+  std::unique_ptr<comm::Communicator> do_split(int, int, const std::string&) override { return nullptr; }
+  void do_end_job(int) noexcept override {}
 };
 
 }  // namespace

@@ -47,8 +47,8 @@ TEST_F(SelfGroup, ScattersAndGathersTheWhole) {
 }
 
 TEST_F(SelfGroup, SplitsIntoItselfOrNothing) {
-  EXPECT_EQ(self_->split(3, 0)->size(), 1);
-  EXPECT_EQ(self_->split(-1, 0), nullptr);
+  EXPECT_EQ(self_->split(3, 0, "group")->size(), 1);
+  EXPECT_EQ(self_->split(-1, 0, "group"), nullptr);
 }
 
 TEST_F(SelfGroup, HasNobodyToTalkTo) {

@@ -99,7 +99,10 @@ ParityRun::ParityRun(const ParityCase& data, DType dtype, int threads)
   std::vector<checkpoint::ExpectedTensor> expected;
   for (const Parameter& parameter : parameters_.table()) expected.push_back({parameter.name, parameter.shape});
   const checkpoint::HfFolder folder(data.file(""), expected, config_.tied_embeddings);
-  for (std::size_t i = 0; i < parameters_.size(); ++i) folder.read(parameters_.table()[i].name, optimizer_.master(i));
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const LocalParameter& parameter = parameters_.table()[i];
+    folder.read(parameter.name, tensor::reshaped(optimizer_.master(i), parameter.shape));
+  }
   optimizer_.publish(stream_);
   model_.pack(stream_);
 }
@@ -124,7 +127,7 @@ double ParityRun::accumulate(std::int64_t step) {
 
 ParityRun::Step ParityRun::train(std::int64_t step) {
   Step result{
-      .loss = accumulate(step), .gradient_norm = optimizer_.gradient_norm(stream_), .rate = schedule_.rate(step)};
+      .loss = accumulate(step), .gradient_norm = std::sqrt(optimizer_.gradient_squares(stream_)), .rate = schedule_.rate(step)};
   optimizer_.step(stream_, result.rate, step + 1, result.gradient_norm);
   model_.pack(stream_);
   return result;

@@ -111,8 +111,10 @@ std::vector<checkpoint::NamedTensor> gradients(ParityRun& run) {
 
 std::vector<checkpoint::NamedTensor> weights(ParityRun& run) {
   std::vector<checkpoint::NamedTensor> list;
-  for (std::size_t i = 0; i < run.parameters().size(); ++i)
-    list.push_back({run.parameters().table()[i].name, run.optimizer().master(i)});
+  for (std::size_t i = 0; i < run.parameters().size(); ++i) {
+    const LocalParameter& parameter = run.parameters().table()[i];
+    list.push_back({parameter.name, tensor::reshaped(run.optimizer().master(i), parameter.shape)});
+  }
   return list;
 }
 

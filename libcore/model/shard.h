@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of a model one rank holds: its stage's layers, and its share of every matrix (Shoeybi et al., 2019).
+#pragma once
+
+#include "libcore/comm/communicator.h"
+#include "libcore/model/parameters.h"
+#include "libcore/parallel/groups.h"
+#include "libcore/parallel/partition.h"
+
+namespace convoy::model {
+
+struct Shard {
+  comm::Communicator* tensor_group = nullptr;  // null: this rank holds whole matrices
+  int tensor_rank = 0, tensor_size = 1;
+  parallel::Range layers;          // of the model
+  bool first = true, last = true;  // holds the embedding; holds the final norm and the head
+};
+
+Shard whole_model(const Config& config);
+Shard shard_of(const Config& config, const parallel::Groups& groups);
+
+// The shard's share of heads, key/value heads, ffn width and vocabulary rows: partition() over the TP ranks.
+parallel::Range heads_of(const Config& config, const Shard& shard);
+parallel::Range key_value_heads_of(const Config& config, const Shard& shard);
+parallel::Range ffn_of(const Config& config, const Shard& shard);
+parallel::Range vocabulary_of(const Config& config, const Shard& shard);
+
+// The rank's part of the parameter table, in table order. With several stages a tied embedding stands in the first and
+// in the last stage's table, `tied_end` set in both.
+std::vector<LocalParameter> local_parameters(const Config& config, const Shard& shard);
+
+}  // namespace convoy::model

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rank does what: the layout of a run and the coordinates of its ranks, tensor-parallel innermost, then pipeline,
+// then data. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libcore/parallel/partition.h"
+
+namespace convoy::parallel {
+
+enum class ScheduleKind { kGpipe, kOneForwardOneBackward };
+
+struct Layout {
+  int tensor = 1;    // ranks that share every matrix
+  int pipeline = 1;  // stages
+  int data = 1;      // replicas
+  int zero = 0;      // 0: every replica holds all optimizer states; 1: a share of them
+  ScheduleKind schedule = ScheduleKind::kOneForwardOneBackward;
+  std::vector<std::int64_t> pipeline_split;  // layers a stage; empty: partition()
+
+  int world() const { return tensor * pipeline * data; }
+};
+
+struct Coordinates {
+  int tensor = 0, pipeline = 0, data = 0;
+  friend bool operator==(const Coordinates&, const Coordinates&) = default;
+};
+
+Coordinates coordinates_of(const Layout& layout, int rank);
+int rank_of(const Layout& layout, const Coordinates& at);
+
+// The layers of stage `stage`.
+Range layers_of(const Layout& layout, std::int64_t layers, int stage);
+
+// What the layout asks of a model and a batch.
+struct ModelExtents {
+  std::int64_t layers = 0, heads = 0, key_value_heads = 0, ffn_width = 0, vocabulary = 0;
+};
+
+// Every reason why the layout cannot train this model with this batch on `world` ranks, each naming flag, value, rule and
+// the nearest legal values; empty if it can.
+std::vector<std::string> layout_problems(const Layout& layout, int world, const ModelExtents& model,
+                                         std::int64_t global_batch, std::int64_t micro_batch);
+
+// A line a rank: node, rank, (dp, pp, tp), layers; `nodes` has the name of each rank's node.
+std::string mesh_table(const Layout& layout, std::int64_t layers, const std::vector<std::string>& nodes);
+
+}  // namespace convoy::parallel
