@@ -19,7 +19,7 @@ struct Layout {
   int data = 1;      // replicas
   int zero = 0;      // 0: every replica holds all optimizer states; 1: a share of them
   ScheduleKind schedule = ScheduleKind::kOneForwardOneBackward;
-  std::vector<std::int64_t> pipeline_split;  // layers a stage; empty: partition()
+  std::vector<std::int64_t> pipeline_split = {};  // layers a stage; empty: partition()
 
   int world() const { return tensor * pipeline * data; }
 };
@@ -40,8 +40,8 @@ struct ModelExtents {
   std::int64_t layers = 0, heads = 0, key_value_heads = 0, ffn_width = 0, vocabulary = 0;
 };
 
-// Every reason why the layout cannot train this model with this batch on `world` ranks, each naming flag, value, rule and
-// the nearest legal values; empty if it can.
+// Every reason why the layout cannot train this model with this batch on `world` ranks, each naming flag, value, rule
+// and the nearest legal values; empty if it can.
 std::vector<std::string> layout_problems(const Layout& layout, int world, const ModelExtents& model,
                                          std::int64_t global_batch, std::int64_t micro_batch);
 
