@@ -266,6 +266,15 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   return *this;
 }
 
+void MappedFile::release(std::span<const std::byte> part) const {
+  if (part.empty()) return;
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(part.data()) / page * page;
+  const auto end = reinterpret_cast<std::uintptr_t>(part.data()) + part.size();
+  // Best effort: what the kernel keeps costs memory alone.
+  (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 void ensure_directory(const Path& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);

@@ -90,6 +90,8 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
   const Path& path() const { return path_; }
+  // Gives the memory of a part back that was read and is not needed soon; reading it again is allowed.
+  void release(std::span<const std::byte> part) const;
 
  private:
   Path path_;

@@ -66,7 +66,7 @@ void add_file(HfFiles& content, const Path& path) {
   content.files.emplace_back(path);
   const std::size_t number = content.files.size() - 1;
   for (const SafetensorsEntry& entry : content.files.back().entries()) {
-    const auto [it, added] = content.tensors.emplace(entry.name, StoredTensor{number, &entry});
+    const auto [it, added] = content.tensors.emplace(entry.name, HfEntry{number, &entry});
     if (!added) {
       throw DataError(fmt::format("{}: tensor {} is also in {}, names must be unique", path.string(), entry.name,
                                   content.files[it->second.file].path().filename().string()));

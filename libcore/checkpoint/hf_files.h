@@ -10,14 +10,14 @@
 
 namespace convoy::checkpoint {
 
-struct StoredTensor {
+struct HfEntry {
   std::size_t file = 0;  // index into HfFiles::files
   const SafetensorsEntry* entry = nullptr;
 };
 
 struct HfFiles {
   std::vector<SafetensorsFile> files;
-  std::map<std::string, StoredTensor> tensors;  // by the name in the file
+  std::map<std::string, HfEntry> tensors;  // by the name in the file
 };
 
 // Opens model.safetensors, or every file that model.safetensors.index.json names, and holds index and files against

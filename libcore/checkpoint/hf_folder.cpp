@@ -20,10 +20,12 @@ using tensor::DType;
 
 constexpr const char* kHead = "lm_head.weight";
 constexpr std::string_view kPrefix = "transformer.";
-constexpr std::size_t kListed = 8;  // names of a message, so that it stays readable
+constexpr std::size_t kListed = 8;                       // names of a message, so that it stays readable
+constexpr std::size_t kCompared = std::size_t{4} << 20;  // bytes at a time, so that memory stays small
 
 // Where one of our tensors lies: columns [first, first + own) of the rows of a stored tensor.
 struct Place {
+  const SafetensorsFile* file = nullptr;
   const std::byte* data = nullptr;
   DType dtype = DType::kF32;
   std::int64_t row = 0;  // elements of a stored row
@@ -87,12 +89,12 @@ struct HfFolder::Content {
   HfFiles files;
   std::map<std::string, Place> places;  // by our names
 
-  const std::byte* bytes(const StoredTensor& stored) const {
-    return files.files[stored.file].data() + stored.entry->begin;
-  }
-  std::string file_of(const StoredTensor& stored) const { return files.files[stored.file].path().filename().string(); }
+  const std::byte* bytes(const HfEntry& stored) const { return files.files[stored.file].data() + stored.entry->begin; }
+  std::string file_of(const HfEntry& stored) const { return files.files[stored.file].path().filename().string(); }
   // Notes where the parts of `tensor` lie, or what is wrong with it.
   void place(const HfTensor& tensor, const std::string& name, const std::vector<NamedShape>& ours, Problems& problems);
+  const Place& at(const std::string& name) const;
+  bool equal(const HfEntry& a, const HfEntry& b) const;
   void check_tied_head(const std::string& embedding) const;
 };
 
@@ -113,18 +115,29 @@ void HfFolder::Content::place(const HfTensor& tensor, const std::string& name, c
   }
   std::int64_t first = 0;
   for (const std::size_t part : tensor.parts) {
-    places[ours[part].name] = {bytes(it->second), *dtype, tensor.shape.back(), first, ours[part].shape};
+    places[ours[part].name] = {
+        &files.files[it->second.file], bytes(it->second), *dtype, tensor.shape.back(), first, ours[part].shape};
     first += ours[part].shape.back();
   }
+}
+
+bool HfFolder::Content::equal(const HfEntry& a, const HfEntry& b) const {
+  if (a.entry->dtype != b.entry->dtype || a.entry->shape != b.entry->shape) return false;
+  const std::span<const std::byte> left(bytes(a), a.entry->end - a.entry->begin), right(bytes(b), left.size());
+  for (std::size_t begin = 0; begin < left.size(); begin += kCompared) {
+    const std::size_t size = std::min(kCompared, left.size() - begin);
+    if (std::memcmp(left.data() + begin, right.data() + begin, size) != 0) return false;
+    files.files[a.file].release(left.subspan(begin, size));
+    files.files[b.file].release(right.subspan(begin, size));
+  }
+  return true;
 }
 
 void HfFolder::Content::check_tied_head(const std::string& embedding) const {
   const auto head = files.tensors.find(kHead);
   if (head == files.tensors.end()) return;
-  const StoredTensor& other = files.tensors.at(embedding);
-  const SafetensorsEntry &a = *head->second.entry, &b = *other.entry;
-  if (a.dtype == b.dtype && a.shape == b.shape && std::memcmp(bytes(head->second), bytes(other), a.end - a.begin) == 0)
-    return;
+  const HfEntry& other = files.tensors.at(embedding);
+  if (equal(head->second, other)) return;
   throw DataError(fmt::format(
       "{}: config.json says tie_word_embeddings, but {} in {} differs from {}; set tie_word_embeddings to false if "
       "the head is its own, or remove the tensor",
@@ -173,17 +186,53 @@ HfFolder::~HfFolder() = default;
 
 const Path& HfFolder::folder() const { return content_->folder; }
 
+const Place& HfFolder::Content::at(const std::string& name) const {
+  const auto it = places.find(name);
+  check(it != places.end(), fmt::format("{} is one of the tensors that the folder was opened for", name));
+  return it->second;
+}
+
+tensor::DType HfFolder::dtype(const std::string& name) const { return content_->at(name).dtype; }
+
 void HfFolder::read(const std::string& name, tensor::MutableView out) const {
-  const auto it = content_->places.find(name);
-  check(it != content_->places.end(), fmt::format("{} is one of the tensors that the folder was opened for", name));
-  const Place& place = it->second;
-  tensor::expect(out, place.shape, DType::kF32, name);
-  const std::size_t size = tensor::size_of(place.dtype);
-  const std::int64_t columns = out.columns(), rows = out.rows();
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::byte* source = place.data + static_cast<std::size_t>(row * place.row + place.first) * size;
-    widen(source, place.dtype, columns, out.as<float>() + row * columns);
+  read(name, tensor::whole(content_->at(name).shape), out);
+}
+
+namespace {
+
+// The row-major number, among all rows of a tensor, of row `row` of a box of it.
+std::int64_t row_in_tensor(const tensor::Shape& shape, const tensor::Box& box, std::int64_t row) {
+  std::int64_t number = 0, stride = 1;
+  for (int d = shape.rank() - 2; d >= 0; --d) {
+    number += (box.offset[d] + row % box.extent[d]) * stride;
+    row /= box.extent[d];
+    stride *= shape[d];
   }
+  return number;
+}
+
+}  // namespace
+
+void HfFolder::read(const std::string& name, const tensor::Box& box, tensor::MutableView out) const {
+  const Place& place = content_->at(name);
+  tensor::expect(out, box.extent, out.dtype == place.dtype ? place.dtype : DType::kF32, name);
+  if (box.count() == 0) return;
+  const std::size_t size = tensor::size_of(place.dtype), out_size = tensor::size_of(out.dtype);
+  const std::int64_t columns = out.columns(), first = box.extent.rank() == 0 ? 0 : box.offset.back();
+  const std::byte *begin = nullptr, *end = nullptr;
+  for (std::int64_t row = 0; row < out.rows(); ++row) {
+    const std::int64_t element = row_in_tensor(place.shape, box, row) * place.row + place.first + first;
+    const std::byte* source = place.data + static_cast<std::size_t>(element) * size;
+    std::byte* target = out.as<std::byte>() + static_cast<std::size_t>(row * columns) * out_size;
+    if (out.dtype == place.dtype) {
+      std::memcpy(target, source, static_cast<std::size_t>(columns) * size);
+    } else {
+      widen(source, place.dtype, columns, reinterpret_cast<float*>(target));
+    }
+    begin = row == 0 ? source : begin;
+    end = source + static_cast<std::size_t>(columns) * size;
+  }
+  place.file->release({begin, end});
 }
 
 }  // namespace convoy::checkpoint

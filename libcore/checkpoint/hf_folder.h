@@ -30,8 +30,9 @@ class HfFolder {
 
   // The tensor's values as fp32 (fp32, bf16 and fp16 are widened exactly), [shape] dense.
   void read(const std::string& name, tensor::MutableView out) const;
-  // A box of it alone, [box.extent] dense.
+  // A box of it alone, [box.extent] dense, as fp32 or as it is stored.
   void read(const std::string& name, const tensor::Box& box, tensor::MutableView out) const;
+  tensor::DType dtype(const std::string& name) const;  // as stored: fp32, bf16 or fp16
   const Path& folder() const;
 
  private:

@@ -38,6 +38,7 @@ class SafetensorsFile {
   // The first byte of the data, at any alignment: a header need not be padded.
   const std::byte* data() const { return file_.bytes().data() + data_offset_; }
   const Path& path() const { return file_.path(); }
+  void release(std::span<const std::byte> part) const { file_.release(part); }  // of the mapping: MappedFile::release
 
  private:
   MappedFile file_;

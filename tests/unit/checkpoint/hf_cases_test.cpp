@@ -115,7 +115,7 @@ TEST_P(HfCase, IsReadBitForBitOrRefusedWithTheReason) {
   if (expect["verdict"] == "refuse" && !implemented) return expect_refused(folder, expect);
   Loaded loaded(folder);
   if (implemented) return;
-  EXPECT_EQ(model::parameter_count(loaded.parameters.table()), expect["parameters"].get<std::int64_t>());
+  EXPECT_EQ(model::parameter_count(model::parameter_table(loaded.config)), expect["parameters"].get<std::int64_t>());
   expect_same_tensors(loaded, expect);
   expect_same_logits(loaded, expect, support::content_of(kCases / GetParam() / "logits.f32"));
 }

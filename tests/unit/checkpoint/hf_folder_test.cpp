@@ -75,6 +75,23 @@ TEST(HfFolder, JoinsAndSplitsFusedTensors) {
   EXPECT_THAT(std::vector<float>(stored, stored + 12), ElementsAre(1, 2, 5, 6, 9, 10, 3, 4, 7, 8, 11, 12));
   const HfFolder folder(dir.path(), expected, false);
   EXPECT_THAT(read(folder, "h.0.attn.k_attn.weight", {2, 2}), ElementsAre(5, 6, 7, 8));
+  std::array<float, 2> column{};
+  folder.read("h.0.attn.v_attn.weight", {{0, 1}, {2, 1}}, {column.data(), DType::kF32, {2, 1}});
+  EXPECT_THAT(column, ElementsAre(10, 12));
+}
+
+TEST(HfFolder, ReadsABoxWidenedOrAsItIsStored) {
+  const support::TmpDir dir;
+  const std::array<std::uint16_t, 6> values = {0x3fc0, 0xc000, 0x3f80, 0x4000, 0x4040, 0x4080};  // 1.5 -2 1 / 2 3 4
+  write_safetensors(dir / "model.safetensors", {{"w", {values.data(), DType::kBF16, {2, 3}}}});
+  const HfFolder folder(dir.path(), {{"w", {2, 3}}}, false);
+  EXPECT_EQ(folder.dtype("w"), DType::kBF16);
+  std::array<float, 4> wide{};
+  folder.read("w", {{0, 1}, {2, 2}}, {wide.data(), DType::kF32, {2, 2}});
+  EXPECT_THAT(wide, ElementsAre(-2.0f, 1.0f, 3.0f, 4.0f));
+  std::array<std::uint16_t, 2> bits{};
+  folder.read("w", {{1, 0}, {1, 2}}, {bits.data(), DType::kBF16, {1, 2}});
+  EXPECT_THAT(bits, ElementsAre(0x4000, 0x4040));
 }
 
 TEST(HfFolder, WritesBf16RoundedToNearestEven) {
