@@ -12,6 +12,7 @@
 #include "libcore/base/error.h"
 #include "libcore/checkpoint/hf_files.h"
 #include "libcore/checkpoint/hf_names.h"
+#include "libcore/checkpoint/tensor_problems.h"
 
 namespace convoy::checkpoint {
 namespace {
@@ -61,27 +62,6 @@ bool equal_shape(const std::vector<std::uint64_t>& stored, const tensor::Shape& 
   return true;
 }
 
-// What is wrong with a folder, gathered so that one message names it all.
-class Problems {
- public:
-  void add(std::string problem) {
-    if (problems_.size() < kListed) problems_.push_back(std::move(problem));
-    ++count_;
-  }
-  void raise(const Path& folder) const {
-    if (count_ == 0) return;
-    std::string text =
-        fmt::format("{}: the tensors are not those of the model that config.json describes:", folder.string());
-    for (const std::string& problem : problems_) text += "\n  - " + problem;
-    if (count_ > problems_.size()) text += fmt::format("\n  - and {} more", count_ - problems_.size());
-    throw DataError(text);
-  }
-
- private:
-  std::vector<std::string> problems_;
-  std::size_t count_ = 0;
-};
-
 }  // namespace
 
 struct HfFolder::Content {
@@ -92,14 +72,15 @@ struct HfFolder::Content {
   const std::byte* bytes(const HfEntry& stored) const { return files.files[stored.file].data() + stored.entry->begin; }
   std::string file_of(const HfEntry& stored) const { return files.files[stored.file].path().filename().string(); }
   // Notes where the parts of `tensor` lie, or what is wrong with it.
-  void place(const HfTensor& tensor, const std::string& name, const std::vector<NamedShape>& ours, Problems& problems);
+  void place(const HfTensor& tensor, const std::string& name, const std::vector<NamedShape>& ours,
+             TensorProblems& problems);
   const Place& at(const std::string& name) const;
   bool equal(const HfEntry& a, const HfEntry& b) const;
   void check_tied_head(const std::string& embedding) const;
 };
 
 void HfFolder::Content::place(const HfTensor& tensor, const std::string& name, const std::vector<NamedShape>& ours,
-                              Problems& problems) {
+                              TensorProblems& problems) {
   const auto it = files.tensors.find(name);
   if (it == files.tensors.end())
     return problems.add(fmt::format("{} is missing (expected {})", name, tensor.shape.text()));
@@ -166,7 +147,7 @@ HfFolder::HfFolder(const Path& folder, const std::vector<ExpectedTensor>& expect
   const bool prefixed = has_prefix(content_->files);
   std::vector<NamedShape> ours;
   for (const ExpectedTensor& tensor : expected) ours.push_back({tensor.name, tensor.shape});
-  Problems problems;
+  TensorProblems problems;
   std::set<std::string> wanted;  // stored names that the model has a place for
   for (const HfTensor& tensor : hf_tensors(ours)) {
     const std::string name = stored_name(tensor.name, prefixed);

@@ -20,6 +20,14 @@ struct ExpectedTensor {
   tensor::Shape shape;
 };
 
+// The table's entries as such: anything that has a name and a global shape.
+template <class Table>
+std::vector<ExpectedTensor> expected_tensors(const Table& table) {
+  std::vector<ExpectedTensor> expected;
+  for (const auto& entry : table) expected.push_back({entry.name, entry.shape});
+  return expected;
+}
+
 class HfFolder {
  public:
   // Opens every file and checks structure and names: DataError lists the tensors that lack, have another shape, are of
