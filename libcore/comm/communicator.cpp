@@ -94,8 +94,14 @@ void Communicator::barrier() { do_barrier(); }
 
 std::unique_ptr<Communicator> Communicator::split(int color, int key, const std::string& name) {
   std::unique_ptr<Communicator> group = do_split(color, key, name);
-  if (group) group->set_watchdog(watchdog_seconds_);
+  if (!group) return nullptr;
+  group->set_watchdog(watchdog_seconds_);
+  group->nodes_ = nodes_;
   return group;
+}
+
+void Communicator::set_nodes(std::vector<std::string> nodes) {
+  nodes_ = std::make_shared<const std::vector<std::string>>(std::move(nodes));
 }
 
 void Communicator::end_job(int exit_code) noexcept { do_end_job(exit_code); }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "libcore/device/stream.h"
 #include "libcore/tensor/view.h"
@@ -63,12 +64,16 @@ class Communicator {
   void set_watchdog(double seconds) { watchdog_seconds_ = seconds; }
   double watchdog_seconds() const { return watchdog_seconds_; }
 
+  // The node of every rank of the world, for messages. Groups made by split() later inherit it.
+  void set_nodes(std::vector<std::string> nodes);
+
   // Ends the whole job, all ranks, with this exit code: for an error that the others cannot learn of in any other way.
   // With one rank, or between threads, it makes the peers' calls throw and returns.
   void end_job(int exit_code) noexcept;
 
  protected:
   Communicator(int rank, int size, std::string name);
+  const std::vector<std::string>* nodes() const { return nodes_.get(); }  // null where set_nodes() was not called
 
  private:
   virtual void do_all_reduce(device::Stream&, const tensor::MutableView& data, Reduction) = 0;
@@ -90,6 +95,7 @@ class Communicator {
   int rank_, size_;
   std::string name_;
   double watchdog_seconds_ = 0.0;
+  std::shared_ptr<const std::vector<std::string>> nodes_;
 };
 
 }  // namespace convoy::comm
