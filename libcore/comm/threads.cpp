@@ -178,6 +178,7 @@ class ThreadCommunicator final : public Communicator {
       std::erase_if(gone, [this](int other) { return !group_->left[index(other)]; });
       if (!gone.empty()) {
         fail(universe, fmt::format("{} has left the group before {}", text(gone), text_of(call, name())));
+        give_up(call);
       } else if (watchdog_seconds() <= 0) {
         group_->changed.wait(lock);
       } else if (group_->changed.wait_until(lock, deadline) == std::cv_status::timeout && !done()) {
