@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data parallelism of one rank: gradients are summed over the replicas in buckets, while the backward pass of the last
-// micro-batch still runs; under ZeRO 1 (Rajbhandari et al., 2020) every rank receives the sums of its own share alone and
-// gathers the others' updated weights.
+// micro-batch still runs; under ZeRO 1 (Rajbhandari et al., 2020) every rank receives the sums of its own share alone
+// and gathers the others' updated weights.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +42,8 @@ class DataParallel {
   // reported. Rethrows what a reduction threw.
   void finish(device::Stream& stream);
 
-  // After the update under ZeRO 1: every rank's share of the weights (any dtype, table order) reaches all; nothing to do
-  // under ZeRO 0.
+  // After the update under ZeRO 1: every rank's share of the weights (any dtype, table order) reaches all; nothing to
+  // do under ZeRO 0.
   void gather(device::Stream& stream, const std::vector<tensor::MutableView>& weights);
 
  private:

@@ -12,12 +12,12 @@ namespace convoy::parallel {
 
 struct Groups {
   Layout layout;
-  Coordinates at;                                      // of this rank
-  comm::Communicator* world = nullptr;                 // borrowed
-  std::unique_ptr<comm::Communicator> tensor;          // rank in it = at.tensor
-  std::unique_ptr<comm::Communicator> pipeline;        // rank in it = at.pipeline
-  std::unique_ptr<comm::Communicator> data;            // rank in it = at.data
-  std::unique_ptr<comm::Communicator> pipeline_ends;   // first and last stage; null on the others and with one stage
+  Coordinates at;                                     // of this rank
+  comm::Communicator* world = nullptr;                // borrowed
+  std::unique_ptr<comm::Communicator> tensor;         // rank in it = at.tensor
+  std::unique_ptr<comm::Communicator> pipeline;       // rank in it = at.pipeline
+  std::unique_ptr<comm::Communicator> data;           // rank in it = at.data
+  std::unique_ptr<comm::Communicator> pipeline_ends;  // first and last stage; null on the others and with one stage
 
   bool first_stage() const { return at.pipeline == 0; }
   bool last_stage() const { return at.pipeline == layout.pipeline - 1; }

@@ -17,8 +17,8 @@ struct Range {
 // Part `index` of `parts` near-equal contiguous parts of [0, count); the remainder goes to the first parts.
 Range partition(std::int64_t count, std::int64_t parts, std::int64_t index);
 
-// The same cut at multiples of 64 elements (but for the end), so that every part of an array starts at a cache line. Parts
-// may be empty.
+// The same cut at multiples of 64 elements (but for the end), so that every part of an array starts at a cache line.
+// Parts may be empty.
 Range flat_partition(std::int64_t count, std::int64_t parts, std::int64_t index);
 
 }  // namespace convoy::parallel

@@ -14,6 +14,7 @@ ReductionQueue::~ReductionQueue() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
+    abandoned_ = std::uncaught_exceptions() > exceptions_;
   }
   released_changed_.notify_one();
   thread_.join();
@@ -41,7 +42,7 @@ void ReductionQueue::work() {
   std::unique_lock lock(mutex_);
   while (true) {
     released_changed_.wait(lock, [this] { return stop_ || done_ < released_; });
-    if (done_ == released_) return;
+    if (done_ == released_ || abandoned_) return;
     if (!error_) {
       const std::size_t next = done_;
       lock.unlock();

@@ -15,7 +15,8 @@ class ReductionQueue {
  public:
   // job(i) for i in [0, jobs) of every round, on the queue's thread.
   ReductionQueue(std::size_t jobs, std::function<void(std::size_t)> job);
-  // Jobs that were released still run, because peers wait in them; a job that hangs ends by its own time limit.
+  // Jobs that were released still run, because peers wait in them, but not while an exception leaves the owner. Waits
+  // for the job that runs: one that hangs must end by a time limit of its own.
   ~ReductionQueue();
   ReductionQueue(const ReductionQueue&) = delete;
   ReductionQueue& operator=(const ReductionQueue&) = delete;
@@ -33,7 +34,8 @@ class ReductionQueue {
   std::mutex mutex_;
   std::condition_variable released_changed_, done_changed_;
   std::size_t released_ = 0, done_ = 0;
-  bool stop_ = false;
+  bool stop_ = false, abandoned_ = false;
+  const int exceptions_ = std::uncaught_exceptions();
   std::exception_ptr error_;
   std::thread thread_;  // last: it uses all of the above
 };

@@ -4,7 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <future>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "libcore/base/error.h"
@@ -53,6 +57,30 @@ TEST(ReductionQueue, EndsInTheMiddleOfARoundAfterWhatWasReleased) {
     queue.release(2);
   }
   EXPECT_THAT(seen, ElementsAre(0, 1));
+}
+
+TEST(ReductionQueue, WhileAnExceptionLeavesTheOwnerOnlyTheJobThatRunsEnds) {
+  std::atomic<int> begun = 0;
+  std::promise<void> may_end;
+  std::future<void> end = may_end.get_future();
+  std::thread later([&] {
+    begun.wait(0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the queue is being destroyed by then
+    may_end.set_value();
+  });
+  try {
+    ReductionQueue queue(2, [&](std::size_t) {
+      ++begun;
+      begun.notify_all();
+      end.wait();
+    });
+    queue.release(2);
+    begun.wait(0);
+    throw std::runtime_error("on the way out");
+  } catch (const std::runtime_error&) {
+  }
+  later.join();
+  EXPECT_EQ(begun, 1);
 }
 
 TEST(ReductionQueue, RefusesToFinishARoundThatIsNotReleased) {
