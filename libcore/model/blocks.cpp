@@ -2,21 +2,32 @@
 #include "libcore/model/blocks.h"
 
 namespace convoy::model {
+namespace {
+
+// The first rows() rows of buffers that were made for the largest micro-batch.
+BlockGradients cut(const MicroBatch& micro, const BlockGradients& gradients) {
+  return {.behind = micro.of(gradients.behind),
+          .middle = micro.of(gradients.middle),
+          .before = micro.of(gradients.before),
+          .dqkv = micro.of(gradients.dqkv)};
+}
+
+}  // namespace
 
 Blocks make_blocks(device::Stream& stream, const Config& config, Parameters& parameters, const RotaryTable& rotary,
-                   bool training) {
-  const std::size_t sets = training ? static_cast<std::size_t>(config.layers) : 1;
+                   const Shard& shard, const ModelSize& size) {
+  const auto sets = static_cast<std::size_t>(size.training ? size.sets * shard.layers.size() : size.sets);
   if (config.architecture == Architecture::kGpt2) {
     Gpt2Stack stack;
-    for (std::int64_t layer = 0; layer < config.layers; ++layer) {
-      stack.blocks.push_back(make_gpt2_block(stream, config, parameters, layer));
+    for (std::int64_t layer = shard.layers.begin; layer < shard.layers.end; ++layer) {
+      stack.blocks.push_back(make_gpt2_block(stream, config, parameters, layer, shard));
     }
     stack.saved.resize(sets);
     return stack;
   }
   LlamaStack stack;
-  for (std::int64_t layer = 0; layer < config.layers; ++layer) {
-    stack.blocks.push_back(make_llama_block(stream, config, parameters, layer, rotary));
+  for (std::int64_t layer = shard.layers.begin; layer < shard.layers.end; ++layer) {
+    stack.blocks.push_back(make_llama_block(stream, config, parameters, layer, rotary, shard));
   }
   stack.saved.resize(sets);
   return stack;
@@ -48,29 +59,57 @@ std::size_t packed_bytes(const Blocks& blocks) {
   return bytes;
 }
 
-tensor::MutableView input(Blocks& blocks) {
-  if (auto* stack = std::get_if<Gpt2Stack>(&blocks)) return stack->saved.front().ln_1.sum;
-  return std::get<LlamaStack>(blocks).saved.front().input_norm.sum;
+tensor::MutableView input(Blocks& blocks, const MicroBatch& micro, bool saving) {
+  if (auto* stack = std::get_if<Gpt2Stack>(&blocks)) return micro.of(stack->saved_of(0, micro, saving).ln_1.sum);
+  return micro.of(std::get<LlamaStack>(blocks).saved_of(0, micro, saving).input_norm.sum);
 }
 
 Residual forward(device::Stream& stream, const Config& config, Blocks& blocks, const MicroBatch& micro,
-                 Buffers& buffers, bool training) {
+                 Buffers& buffers, bool saving) {
   Residual residual;
   std::visit(
       [&](auto& stack) {
         for (std::size_t i = 0; i < stack.blocks.size(); ++i) {
-          residual = forward(stream, config, stack.blocks[i], micro, residual, buffers, stack.saved_of(i, training));
+          auto& saved = stack.saved_of(i, micro, saving);
+          residual = forward(stream, config, stack.blocks[i], micro, residual, buffers, saved);
         }
       },
       blocks);
   return residual;
 }
 
-void backward(device::Stream& stream, const Config& config, Blocks& blocks, const MicroBatch& micro, Buffers& buffers) {
+void backward(device::Stream& stream, const Config& config, Blocks& blocks, const MicroBatch& micro, Buffers& buffers,
+              const GradientsOfBlock& gradients, const BlockReady& ready) {
   std::visit(
       [&](auto& stack) {
         for (std::size_t i = stack.blocks.size(); i-- > 0;) {
-          backward(stream, config, stack.blocks[i], micro, buffers, stack.saved_of(i, true));
+          auto& saved = stack.saved_of(i, micro, true);
+          backward(stream, config, stack.blocks[i], micro, buffers, saved, cut(micro, gradients[i]));
+          ready(i);
+        }
+      },
+      blocks);
+}
+
+void backward_input(device::Stream& stream, const Config& config, Blocks& blocks, const MicroBatch& micro,
+                    Buffers& buffers, const GradientsOfBlock& gradients) {
+  std::visit(
+      [&](auto& stack) {
+        for (std::size_t i = stack.blocks.size(); i-- > 0;) {
+          auto& saved = stack.saved_of(i, micro, true);
+          backward_input(stream, config, stack.blocks[i], micro, buffers, saved, cut(micro, gradients[i]));
+        }
+      },
+      blocks);
+}
+
+void backward_weight(device::Stream& stream, Blocks& blocks, const MicroBatch& micro, const GradientsOfBlock& gradients,
+                     const BlockReady& ready) {
+  std::visit(
+      [&](auto& stack) {
+        for (std::size_t i = stack.blocks.size(); i-- > 0;) {
+          backward_weight(stream, stack.blocks[i], micro, stack.saved_of(i, micro, true), cut(micro, gradients[i]));
+          ready(i);
         }
       },
       blocks);

@@ -3,37 +3,55 @@
 // that a pipeline stage can run its own.
 #pragma once
 
+#include <functional>
 #include <variant>
 #include <vector>
 
 #include "libcore/model/gpt2_block.h"
 #include "libcore/model/llama_block.h"
+#include "libcore/model/model.h"
 
 namespace convoy::model {
 
+// A rank's blocks, and what they keep: in training a set of activations for every block and micro-batch in flight, set
+// by set; else one a micro-batch, which serves all blocks in turn.
 template <class Block, class Activations>
 struct Stack {
   std::vector<Block> blocks;
-  std::vector<Activations> saved;  // one a block in training, one in all else
+  std::vector<Activations> saved;
 
-  Activations& saved_of(std::size_t block, bool training) { return saved[training ? block : 0]; }
+  Activations& saved_of(std::size_t block, const MicroBatch& micro, bool saving) {
+    return saved[saving ? micro.set * blocks.size() + block : micro.set];
+  }
 };
 
 using Gpt2Stack = Stack<Gpt2Block, Gpt2Activations>;
 using LlamaStack = Stack<LlamaBlock, LlamaActivations>;
 using Blocks = std::variant<Gpt2Stack, LlamaStack>;
 
+// The blocks of shard.layers. `config`: of the whole model here, of this rank's extents in all that follows.
 Blocks make_blocks(device::Stream& stream, const Config& config, Parameters& parameters, const RotaryTable& rotary,
-                   bool training);
+                   const Shard& shard, const ModelSize& size);
 void plan(Workspace& workspace, Blocks& blocks, const Config& config, std::int64_t rows, tensor::DType dtype);
 void pack(device::Stream& stream, Blocks& blocks);
 std::size_t packed_bytes(const Blocks& blocks);
 
-// The first norm's sum, which the embedding writes. `training` false: one set of activations serves all blocks.
-tensor::MutableView input(Blocks& blocks);
+// The first norm's sum, which the embedding or the stage before writes. `saving` false: one set of activations serves
+// all blocks.
+tensor::MutableView input(Blocks& blocks, const MicroBatch& micro, bool saving);
 Residual forward(device::Stream& stream, const Config& config, Blocks& blocks, const MicroBatch& micro,
-                 Buffers& buffers, bool training);
-// buffers.dx: in, the gradient of the stream behind the last block; out, of the stream before the first.
-void backward(device::Stream& stream, const Config& config, Blocks& blocks, const MicroBatch& micro, Buffers& buffers);
+                 Buffers& buffers, bool saving);
+
+// gradients[i] of block i, and what is called when block i's weights have theirs.
+using GradientsOfBlock = std::vector<BlockGradients>;
+using BlockReady = std::function<void(std::size_t block)>;
+
+// From the last block to the first. In: gradients.behind of the last; out: gradients.before of the first.
+void backward(device::Stream& stream, const Config& config, Blocks& blocks, const MicroBatch& micro, Buffers& buffers,
+              const GradientsOfBlock& gradients, const BlockReady& ready);
+void backward_input(device::Stream& stream, const Config& config, Blocks& blocks, const MicroBatch& micro,
+                    Buffers& buffers, const GradientsOfBlock& gradients);
+void backward_weight(device::Stream& stream, Blocks& blocks, const MicroBatch& micro, const GradientsOfBlock& gradients,
+                     const BlockReady& ready);
 
 }  // namespace convoy::model

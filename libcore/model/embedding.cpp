@@ -5,15 +5,17 @@
 
 namespace convoy::model {
 
-Embedding make_embedding(Parameters& parameters, const Config& config) {
+Embedding make_embedding(Parameters& parameters, const Config& config, const Shard& shard) {
   const bool gpt2 = config.architecture == Architecture::kGpt2;
   Embedding embedding;
   const std::size_t tokens = parameters.index(gpt2 ? "transformer.wte.weight" : "model.embed_tokens.weight");
   embedding.tokens = parameters.weight(tokens);
   embedding.dtokens = parameters.gradient(tokens);
+  embedding.first = vocabulary_of(config, shard).begin;
+  embedding.peers = shard.peers();
   if (gpt2) {
     const std::size_t positions = parameters.index("transformer.wpe.weight");
-    embedding.positions = parameters.weight(positions);
+    if (shard.tensor_rank == 0) embedding.positions = parameters.weight(positions);
     embedding.dpositions = parameters.gradient(positions);
   }
   return embedding;
@@ -23,14 +25,17 @@ void forward(device::Stream& stream, const Embedding& embedding, const MicroBatc
   const bool learned = embedding.positions.present();
   ops::embedding_forward(stream, {.tokens = micro.tokens,
                                   .table = embedding.tokens,
+                                  .first = embedding.first,
                                   .positions = learned ? micro.positions : tensor::View{},
                                   .position_table = embedding.positions,
                                   .y = y});
+  if (embedding.peers != nullptr) embedding.peers->all_reduce(stream, y, comm::Reduction::kSum);
 }
 
 void backward(device::Stream& stream, const Embedding& embedding, const MicroBatch& micro, tensor::View dy) {
-  const bool learned = embedding.positions.present();
+  const bool learned = embedding.dpositions.present();
   ops::embedding_backward(stream, {.tokens = micro.tokens,
+                                   .first = embedding.first,
                                    .positions = learned ? micro.positions : tensor::View{},
                                    .dy = dy,
                                    .dtable = embedding.dtokens,

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way in: token ids, and GPT-2's learned positions, to the first sum of the residual stream.
+// The way in: token ids, and GPT-2's learned positions, to the first sum of the residual stream. Over tensor-parallel
+// ranks the vocabulary is split; the first of them adds the positions, and the rows are summed.
 #pragma once
 
 #include "libcore/model/micro_batch.h"
 #include "libcore/model/parameters.h"
+#include "libcore/model/shard.h"
 
 namespace convoy::model {
 
 struct Embedding {
-  tensor::View tokens;             // [V, C]
-  tensor::MutableView dtokens;     // [V, C] fp32
-  tensor::View positions;          // [P, C] GPT-2
-  tensor::MutableView dpositions;  // [P, C] fp32, GPT-2
+  tensor::View tokens;             // [V/tp, C]
+  tensor::MutableView dtokens;     // [V/tp, C] fp32
+  std::int64_t first = 0;          // id of the first row
+  tensor::View positions;          // [P, C] GPT-2, on the first rank
+  tensor::MutableView dpositions;  // [P, C] fp32, GPT-2, on all ranks
+  comm::Communicator* peers = nullptr;
 };
 
-Embedding make_embedding(Parameters& parameters, const Config& config);
+// `config`: of the whole model.
+Embedding make_embedding(Parameters& parameters, const Config& config, const Shard& shard = {});
 
 // y [B T, C] = rows of the tables
 void forward(device::Stream& stream, const Embedding& embedding, const MicroBatch& micro, tensor::MutableView y);

@@ -10,10 +10,11 @@ namespace convoy::model {
 using tensor::MutableView;
 using tensor::View;
 
-Gpt2Block make_gpt2_block(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t layer) {
+Gpt2Block make_gpt2_block(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t layer,
+                          const Shard& shard) {
   const std::string prefix = fmt::format("transformer.h.{}.", layer);
   const auto linear = [&](const std::vector<std::string>& names) {
-    return make_linear(stream, parameters, ops::WeightLayout::kInOut, prefix, names, true);
+    return make_linear(stream, parameters, ops::WeightLayout::kInOut, prefix, names, true, shard);
   };
   Gpt2Block block;
   block.ln_1 = make_norm(parameters, config, prefix + "ln_1");
@@ -61,23 +62,61 @@ Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& 
   return {micro.of(saved.ln_2.sum), branch};
 }
 
+namespace {
+
+void backward_ffn_input(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro, Buffers& buffers,
+                        Gpt2Activations& saved, const BlockGradients& gradients) {
+  const MutableView dy = micro.of(buffers.dy);       // [B T, C]
+  const MutableView dgelu = micro.of(buffers.dffn);  // [B T, F]
+  const MutableView dfc = micro.of(saved.fc);        // [B T, F]
+  backward_input(stream, block.fc_projection, gradients.behind, dgelu);
+  ops::gelu_backward(stream, {.x = dfc, .dy = dgelu, .dx = dfc});
+  backward_input(stream, block.fc, dfc, dy);
+  backward(stream, block.ln_2, micro, saved.ln_2, dy, gradients.behind, gradients.middle);
+}
+
+void backward_ffn_weight(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro,
+                         const Gpt2Activations& saved, const BlockGradients& gradients) {
+  backward_weight(stream, block.fc_projection, gradients.behind, micro.of(saved.gelu));
+  backward_weight(stream, block.fc, micro.of(saved.fc), micro.of(saved.ln_2.y));
+}
+
+void backward_attention_input(device::Stream& stream, const Config& config, const Gpt2Block& block,
+                              const MicroBatch& micro, Buffers& buffers, const Gpt2Activations& saved,
+                              const BlockGradients& gradients) {
+  const MutableView dy = micro.of(buffers.dy), dheads = micro.of(buffers.dheads);  // [B T, C], [B T, H D]
+  backward_input(stream, block.projection, gradients.middle, dheads);
+  backward(stream, config, micro, saved.attention, dheads, gradients.dqkv);
+  backward_input(stream, block.qkv, gradients.dqkv, dy);
+  backward(stream, block.ln_1, micro, saved.ln_1, dy, gradients.middle, gradients.before);
+}
+
+void backward_attention_weight(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro,
+                               const Gpt2Activations& saved, const BlockGradients& gradients) {
+  backward_weight(stream, block.projection, gradients.middle, micro.of(saved.attention.heads));
+  backward_weight(stream, block.qkv, gradients.dqkv, micro.of(saved.ln_1.y));
+}
+
+}  // namespace
+
+void backward_input(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
+                    Buffers& buffers, Gpt2Activations& saved, const BlockGradients& gradients) {
+  backward_ffn_input(stream, block, micro, buffers, saved, gradients);
+  backward_attention_input(stream, config, block, micro, buffers, saved, gradients);
+}
+
+void backward_weight(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro,
+                     const Gpt2Activations& saved, const BlockGradients& gradients) {
+  backward_ffn_weight(stream, block, micro, saved, gradients);
+  backward_attention_weight(stream, block, micro, saved, gradients);
+}
+
 void backward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
-              Buffers& buffers, Gpt2Activations& saved) {
-  const MutableView dx = micro.of(buffers.dx), dy = micro.of(buffers.dy);              // [B T, C]
-  const MutableView dheads = micro.of(buffers.dheads), dqkv = micro.of(buffers.dqkv);  // [B T, C], [B T, 3C]
-  const MutableView dffn = micro.of(buffers.dffn);                                     // [B T, F]
-  backward_weight(stream, block.fc_projection, dx, micro.of(saved.gelu));
-  backward_input(stream, block.fc_projection, dx, dffn);
-  ops::gelu_backward(stream, {.x = micro.of(saved.fc), .dy = dffn, .dx = dffn});
-  backward_weight(stream, block.fc, dffn, micro.of(saved.ln_2.y));
-  backward_input(stream, block.fc, dffn, dy);
-  backward(stream, block.ln_2, micro, saved.ln_2, dy, dx, dx);
-  backward_weight(stream, block.projection, dx, micro.of(saved.attention.heads));
-  backward_input(stream, block.projection, dx, dheads);
-  backward(stream, config, micro, saved.attention, dheads, dqkv);
-  backward_weight(stream, block.qkv, dqkv, micro.of(saved.ln_1.y));
-  backward_input(stream, block.qkv, dqkv, dy);
-  backward(stream, block.ln_1, micro, saved.ln_1, dy, dx, dx);
+              Buffers& buffers, Gpt2Activations& saved, const BlockGradients& gradients) {
+  backward_ffn_input(stream, block, micro, buffers, saved, gradients);
+  backward_ffn_weight(stream, block, micro, saved, gradients);
+  backward_attention_input(stream, config, block, micro, buffers, saved, gradients);
+  backward_attention_weight(stream, block, micro, saved, gradients);
 }
 
 }  // namespace convoy::model

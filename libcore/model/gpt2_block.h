@@ -21,11 +21,12 @@ struct Gpt2Activations {
   NormActivations ln_1;
   AttentionActivations attention;
   NormActivations ln_2;
-  tensor::MutableView fc;    // [B T, F] before GELU
+  tensor::MutableView fc;    // [B T, F] before GELU; backward overwrites it with its gradient
   tensor::MutableView gelu;  // [B T, F]
 };
 
-Gpt2Block make_gpt2_block(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t layer);
+Gpt2Block make_gpt2_block(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t layer,
+                          const Shard& shard);
 void plan(Workspace& workspace, Gpt2Activations& activations, const Config& config, std::int64_t rows,
           tensor::DType dtype);
 void pack(device::Stream& stream, Gpt2Block& block);
@@ -34,8 +35,14 @@ std::size_t packed_bytes(const Gpt2Block& block);
 // Returns the stream behind the block.
 Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
                  const Residual& before, Buffers& buffers, Gpt2Activations& saved);
-// buffers.dx: in, the gradient of the stream behind the block; out, of the stream before it.
+// The gradients of the stream in the middle of the block and before it; and those of its weights, which need the
+// former's `gradients` and `saved`. The norms' own are added by the first.
+void backward_input(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
+                    Buffers& buffers, Gpt2Activations& saved, const BlockGradients& gradients);
+void backward_weight(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro,
+                     const Gpt2Activations& saved, const BlockGradients& gradients);
+// Both, half-block by half-block: gradients.before may be the memory of gradients.behind.
 void backward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
-              Buffers& buffers, Gpt2Activations& saved);
+              Buffers& buffers, Gpt2Activations& saved, const BlockGradients& gradients);
 
 }  // namespace convoy::model

@@ -27,9 +27,8 @@ struct LossBlock {
   std::int64_t begin = 0, end = 0;  // rows of the micro-batch
   View targets;                     // [end - begin] i32
   MutableView logits, dlogits, maximum, sum, target_logit;
+  MutableView sums;  // sum and target_logit side by side
 };
-
-MutableView first(const MutableView& vector, std::int64_t count) { return {vector.data, vector.dtype, {count}, 0}; }
 
 LossBlock block_at(const MicroBatch& micro, const HeadActivations& saved, std::int64_t begin) {
   const std::int64_t end = std::min(begin + saved.logits.rows(), micro.rows()), count = end - begin;
@@ -39,9 +38,10 @@ LossBlock block_at(const MicroBatch& micro, const HeadActivations& saved, std::i
           .targets = {targets, DType::kI32, {count}},
           .logits = tensor::rows_of(saved.logits, 0, count),
           .dlogits = saved.dlogits.present() ? tensor::rows_of(saved.dlogits, 0, count) : MutableView{},
-          .maximum = first(saved.maximum, count),
-          .sum = first(saved.sum, count),
-          .target_logit = first(saved.target_logit, count)};
+          .maximum = tensor::flat_part(saved.maximum, 0, count),
+          .sum = tensor::flat_part(saved.sums, 0, count),
+          .target_logit = tensor::flat_part(saved.sums, count, 2 * count),
+          .sums = tensor::flat_part(saved.sums, 0, 2 * count)};
 }
 
 LossSum loss_of(const LossBlock& block) {
@@ -57,89 +57,101 @@ LossSum loss_of(const LossBlock& block) {
   return loss;
 }
 
+void reduce(device::Stream& stream, const Head& head, const MutableView& values, comm::Reduction reduction) {
+  if (head.peers != nullptr) head.peers->all_reduce(stream, values, reduction);
+}
+
 // Logits, and the loss of the block's rows.
-LossSum forward_block(device::Stream& stream, const Head& head, const LossBlock& block, const HeadActivations& saved) {
-  forward(stream, head.classifier, tensor::rows_of(saved.norm.y, block.begin, block.end), block.logits);
+LossSum forward_block(device::Stream& stream, const Head& head, const LossBlock& block, const NormActivations& norm) {
+  forward(stream, head.classifier, tensor::rows_of(norm.y, block.begin, block.end), block.logits);
   ops::classifier_maximum(stream, {.logits = block.logits, .maximum = block.maximum});
+  reduce(stream, head, block.maximum, comm::Reduction::kMax);
   ops::classifier_sum(stream, {.logits = block.logits,
                                .maximum = block.maximum,
                                .targets = block.targets,
+                               .first = head.first,
                                .sum = block.sum,
                                .target_logit = block.target_logit});
+  reduce(stream, head, block.sums, comm::Reduction::kSum);
   return loss_of(block);
 }
 
-// dy [rows of the block, C]
-void backward_block(device::Stream& stream, const Head& head, const LossBlock& block, const HeadActivations& saved,
+// dy [rows of the block, C], of this rank's part of the vocabulary
+void backward_block(device::Stream& stream, const Head& head, const LossBlock& block, const NormActivations& norm,
                     float gradient_scale, MutableView dy) {
   ops::classifier_backward(stream, {.logits = block.logits,
                                     .maximum = block.maximum,
                                     .sum = block.sum,
                                     .targets = block.targets,
+                                    .first = head.first,
                                     .scale = gradient_scale,
                                     .dlogits = block.dlogits});
-  backward_weight(stream, head.classifier, block.dlogits, tensor::rows_of(saved.norm.y, block.begin, block.end));
-  backward_input(stream, head.classifier, block.dlogits, dy);
+  backward_weight(stream, head.classifier, block.dlogits, tensor::rows_of(norm.y, block.begin, block.end));
+  backward_input_part(stream, head.classifier, block.dlogits, dy);
 }
 
 }  // namespace
 
-Head make_head(device::Stream& stream, const Config& config, Parameters& parameters) {
+Head make_head(device::Stream& stream, const Config& config, Parameters& parameters, const Shard& shard) {
   const bool gpt2 = config.architecture == Architecture::kGpt2;
   const std::string embedding = gpt2 ? "transformer.wte" : "model.embed_tokens";
   Head head;
   head.norm = make_norm(parameters, config, gpt2 ? "transformer.ln_f" : "model.norm");
   head.classifier = make_linear(stream, parameters, ops::WeightLayout::kOutIn, "",
-                                {config.tied_embeddings ? embedding : "lm_head"}, false);
+                                {config.tied_embeddings ? embedding : "lm_head"}, false, shard);
+  head.first = vocabulary_of(config, shard).begin;
+  head.peers = shard.peers();
   return head;
 }
 
 void plan(Workspace& workspace, HeadActivations& activations, const Config& config, std::int64_t rows, DType dtype,
-          bool training) {
-  const std::int64_t block = block_rows(rows, config.vocabulary);
-  const tensor::Shape logits{block, config.vocabulary};
-  plan(workspace, activations.norm, config, rows, dtype);
+          bool training, const Shard& shard) {
+  // Every rank takes the blocks of the widest part, because they exchange values block by block.
+  const std::int64_t block = block_rows(rows, parallel::partition(config.vocabulary, shard.tensor_size, 0).size());
+  const tensor::Shape logits{block, vocabulary_of(config, shard).size()};
+  for (NormActivations& norm : activations.norms) plan(workspace, norm, config, rows, dtype);
   if (training && dtype == DType::kF32) {
     workspace.plan_overlapping(activations.logits, logits, activations.dlogits, logits, dtype);
   } else {
     workspace.plan(activations.logits, logits, DType::kF32);
     if (training) workspace.plan(activations.dlogits, logits, dtype);
   }
-  for (MutableView* vector : {&activations.maximum, &activations.sum, &activations.target_logit}) {
-    workspace.plan(*vector, {block}, DType::kF32);
-  }
+  workspace.plan(activations.maximum, {block}, DType::kF32);
+  workspace.plan(activations.sums, {2 * block}, DType::kF32);
 }
 
 void forward_norm(device::Stream& stream, const Head& head, const MicroBatch& micro, const Residual& before,
                   HeadActivations& saved) {
-  forward(stream, head.norm, micro, before.sum, before.branch, saved.norm);
+  forward(stream, head.norm, micro, before.sum, before.branch, saved.norms[micro.set]);
 }
 
 LossSum forward_loss(device::Stream& stream, const Head& head, const MicroBatch& micro, HeadActivations& saved) {
   LossSum loss;
   for (std::int64_t begin = 0; begin < micro.rows(); begin += saved.logits.rows()) {
-    loss += forward_block(stream, head, block_at(micro, saved, begin), saved);
+    loss += forward_block(stream, head, block_at(micro, saved, begin), saved.norms[micro.set]);
   }
   return loss;
 }
 
 LossSum forward_backward_loss(device::Stream& stream, const Head& head, const MicroBatch& micro, float gradient_scale,
-                              Buffers& buffers, HeadActivations& saved) {
-  const MutableView dx = micro.of(buffers.dx), dy = micro.of(buffers.dy);  // [B T, C]
+                              Buffers& buffers, HeadActivations& saved, MutableView dx) {
+  const NormActivations& norm = saved.norms[micro.set];
+  const MutableView dy = micro.of(buffers.dy);  // [B T, C]
   LossSum loss;
   for (std::int64_t begin = 0; begin < micro.rows(); begin += saved.logits.rows()) {
     const LossBlock block = block_at(micro, saved, begin);
-    loss += forward_block(stream, head, block, saved);
-    backward_block(stream, head, block, saved, gradient_scale, tensor::rows_of(dy, block.begin, block.end));
+    loss += forward_block(stream, head, block, norm);
+    backward_block(stream, head, block, norm, gradient_scale, tensor::rows_of(dy, block.begin, block.end));
   }
-  backward(stream, head.norm, micro, saved.norm, dy, {}, dx);
+  sum_dx(stream, head.classifier, dy);
+  backward(stream, head.norm, micro, norm, dy, {}, dx);
   return loss;
 }
 
 void forward_logits(device::Stream& stream, const Head& head, const HeadActivations& saved, std::int64_t row,
                     MutableView logits) {
   const MutableView y{logits.data, logits.dtype, {1, logits.count()}, 0};
-  forward(stream, head.classifier, tensor::rows_of(saved.norm.y, row, row + 1), y);
+  forward(stream, head.classifier, tensor::rows_of(saved.norms.front().y, row, row + 1), y);
 }
 
 }  // namespace convoy::model

@@ -12,10 +12,10 @@ using tensor::MutableView;
 using tensor::View;
 
 LlamaBlock make_llama_block(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t layer,
-                            const RotaryTable& rotary) {
+                            const RotaryTable& rotary, const Shard& shard) {
   const std::string prefix = fmt::format("model.layers.{}.", layer);
   const auto linear = [&](const std::vector<std::string>& names, bool has_bias) {
-    return make_linear(stream, parameters, ops::WeightLayout::kOutIn, prefix, names, has_bias);
+    return make_linear(stream, parameters, ops::WeightLayout::kOutIn, prefix, names, has_bias, shard);
   };
   LlamaBlock block;
   block.input_norm = make_norm(parameters, config, prefix + "input_layernorm");
@@ -79,25 +79,62 @@ Residual forward(device::Stream& stream, const Config& config, const LlamaBlock&
   return {micro.of(saved.post_attention_norm.sum), branch};
 }
 
-void backward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
-              Buffers& buffers, LlamaActivations& saved) {
-  const MutableView dx = micro.of(buffers.dx), dy = micro.of(buffers.dy);              // [B T, C]
-  const MutableView dheads = micro.of(buffers.dheads), dqkv = micro.of(buffers.dqkv);  // [B T, H D], [B T, (H + 2K) D]
-  const MutableView dswiglu = micro.of(buffers.dffn);                                  // [B T, F]
-  const MutableView dgate_up = micro.of(saved.gate_up);                                // [B T, 2F]
-  backward_weight(stream, block.down, dx, micro.of(saved.swiglu));
-  backward_input(stream, block.down, dx, dswiglu);
+namespace {
+
+void backward_ffn_input(device::Stream& stream, const LlamaBlock& block, const MicroBatch& micro, Buffers& buffers,
+                        LlamaActivations& saved, const BlockGradients& gradients) {
+  const MutableView dy = micro.of(buffers.dy);           // [B T, C]
+  const MutableView dswiglu = micro.of(buffers.dffn);    // [B T, F]
+  const MutableView dgate_up = micro.of(saved.gate_up);  // [B T, 2F]
+  backward_input(stream, block.down, gradients.behind, dswiglu);
   ops::swiglu_backward(stream, {.gate_up = dgate_up, .dy = dswiglu, .dgate_up = dgate_up});
-  backward_weight(stream, block.gate_up, dgate_up, micro.of(saved.post_attention_norm.y));
   backward_input(stream, block.gate_up, dgate_up, dy);
-  backward(stream, block.post_attention_norm, micro, saved.post_attention_norm, dy, dx, dx);
-  backward_weight(stream, block.output, dx, micro.of(saved.attention.heads));
-  backward_input(stream, block.output, dx, dheads);
-  backward(stream, config, micro, saved.attention, dheads, dqkv);
-  turn(stream, config, block, micro, dqkv, true);
-  backward_weight(stream, block.qkv, dqkv, micro.of(saved.input_norm.y));
-  backward_input(stream, block.qkv, dqkv, dy);
-  backward(stream, block.input_norm, micro, saved.input_norm, dy, dx, dx);
+  backward(stream, block.post_attention_norm, micro, saved.post_attention_norm, dy, gradients.behind, gradients.middle);
+}
+
+void backward_ffn_weight(device::Stream& stream, const LlamaBlock& block, const MicroBatch& micro,
+                         const LlamaActivations& saved, const BlockGradients& gradients) {
+  backward_weight(stream, block.down, gradients.behind, micro.of(saved.swiglu));
+  backward_weight(stream, block.gate_up, micro.of(saved.gate_up), micro.of(saved.post_attention_norm.y));
+}
+
+void backward_attention_input(device::Stream& stream, const Config& config, const LlamaBlock& block,
+                              const MicroBatch& micro, Buffers& buffers, const LlamaActivations& saved,
+                              const BlockGradients& gradients) {
+  const MutableView dy = micro.of(buffers.dy), dheads = micro.of(buffers.dheads);  // [B T, C], [B T, H D]
+  backward_input(stream, block.output, gradients.middle, dheads);
+  backward(stream, config, micro, saved.attention, dheads, gradients.dqkv);
+  turn(stream, config, block, micro, gradients.dqkv, true);
+  backward_input(stream, block.qkv, gradients.dqkv, dy);
+  backward(stream, block.input_norm, micro, saved.input_norm, dy, gradients.middle, gradients.before);
+}
+
+void backward_attention_weight(device::Stream& stream, const LlamaBlock& block, const MicroBatch& micro,
+                               const LlamaActivations& saved, const BlockGradients& gradients) {
+  backward_weight(stream, block.output, gradients.middle, micro.of(saved.attention.heads));
+  backward_weight(stream, block.qkv, gradients.dqkv, micro.of(saved.input_norm.y));
+}
+
+}  // namespace
+
+void backward_input(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
+                    Buffers& buffers, LlamaActivations& saved, const BlockGradients& gradients) {
+  backward_ffn_input(stream, block, micro, buffers, saved, gradients);
+  backward_attention_input(stream, config, block, micro, buffers, saved, gradients);
+}
+
+void backward_weight(device::Stream& stream, const LlamaBlock& block, const MicroBatch& micro,
+                     const LlamaActivations& saved, const BlockGradients& gradients) {
+  backward_ffn_weight(stream, block, micro, saved, gradients);
+  backward_attention_weight(stream, block, micro, saved, gradients);
+}
+
+void backward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
+              Buffers& buffers, LlamaActivations& saved, const BlockGradients& gradients) {
+  backward_ffn_input(stream, block, micro, buffers, saved, gradients);
+  backward_ffn_weight(stream, block, micro, saved, gradients);
+  backward_attention_input(stream, config, block, micro, buffers, saved, gradients);
+  backward_attention_weight(stream, block, micro, saved, gradients);
 }
 
 }  // namespace convoy::model

@@ -29,7 +29,7 @@ struct LlamaActivations {
 };
 
 LlamaBlock make_llama_block(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t layer,
-                            const RotaryTable& rotary);
+                            const RotaryTable& rotary, const Shard& shard);
 void plan(Workspace& workspace, LlamaActivations& activations, const Config& config, std::int64_t rows,
           tensor::DType dtype);
 void pack(device::Stream& stream, LlamaBlock& block);
@@ -38,8 +38,14 @@ std::size_t packed_bytes(const LlamaBlock& block);
 // Returns the stream behind the block.
 Residual forward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
                  const Residual& before, Buffers& buffers, LlamaActivations& saved);
-// buffers.dx: in, the gradient of the stream behind the block; out, of the stream before it.
+// The gradients of the stream in the middle of the block and before it; and those of its weights, which need the
+// former's `gradients` and `saved`. The norms' own are added by the first.
+void backward_input(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
+                    Buffers& buffers, LlamaActivations& saved, const BlockGradients& gradients);
+void backward_weight(device::Stream& stream, const LlamaBlock& block, const MicroBatch& micro,
+                     const LlamaActivations& saved, const BlockGradients& gradients);
+// Both, half-block by half-block: gradients.before may be the memory of gradients.behind.
 void backward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
-              Buffers& buffers, LlamaActivations& saved);
+              Buffers& buffers, LlamaActivations& saved, const BlockGradients& gradients);
 
 }  // namespace convoy::model

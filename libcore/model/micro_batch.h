@@ -2,6 +2,7 @@
 // What every part of the network knows of the micro-batch at hand.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "libcore/tensor/view.h"
@@ -14,6 +15,7 @@ struct MicroBatch {
   tensor::View tokens;        // [B T] i32
   tensor::View targets;       // [B T] i32; absent when only logits are wanted
   tensor::View positions;     // [B T] i32, in the row's own document
+  std::size_t set = 0;        // of the activations that are kept for it
   bool documents = false;     // attention stops at the borders that `positions` shows
 
   std::int64_t rows() const { return batch * sequence; }

@@ -3,12 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "libcore/base/error.h"
-#include "libcore/model/blocks.h"
-#include "libcore/model/embedding.h"
-#include "libcore/model/head.h"
-#include "libcore/ops/classifier.h"
-#include "libcore/tensor/tensor.h"
+#include "libcore/model/network.h"
 
 namespace convoy::model {
 namespace {
@@ -17,170 +15,160 @@ using tensor::DType;
 using tensor::MutableView;
 using tensor::View;
 
-void validate(const Config& config, const Parameters& parameters, std::int64_t batch, std::int64_t sequence,
-              bool training) {
-  check(batch > 0 && sequence > 0, "a micro-batch has at least one token");
-  check(!training || parameters.size() == 0 || parameters.gradient(0).present(), "training needs gradients");
-  if (sequence > config.positions) {
-    throw ConfigError(fmt::format("sequence length {} exceeds the model's {} positions; choose at most {}", sequence,
-                                  config.positions, config.positions));
+void validate_shard(const Config& config, const Parameters& parameters, const Shard& shard) {
+  check(shard.layers.size() > 0, "a stage has at least one layer");
+  check(shard.tensor_size == 1 || shard.tensor_group != nullptr, "a share of a matrix belongs to a group");
+  check(config.heads % shard.tensor_size == 0 && config.key_value_heads % shard.tensor_size == 0,
+        "heads and key/value heads divide by the tensor-parallel ranks");
+  check(config.vocabulary >= shard.tensor_size && config.ffn_width >= shard.tensor_size,
+        "every tensor-parallel rank has a share of vocabulary and ffn width");
+  const std::vector<LocalParameter> expected = local_parameters(config, shard);
+  check(parameters.size() == expected.size(), "the parameters are those of the shard");
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const LocalParameter& found = parameters.table()[i];
+    check(found.name == expected[i].name && found.box == expected[i].box, "the parameters are those of the shard");
   }
-  if (training && config.dropout > 0.0) {
+}
+
+void validate(const Config& config, const Parameters& parameters, const ModelSize& size) {
+  check(size.batch > 0 && size.sequence > 0, "a micro-batch has at least one token");
+  check(size.sets > 0, "a model keeps at least one set of activations");
+  check(!size.training || parameters.size() == 0 || parameters.gradient(0).present(), "training needs gradients");
+  if (size.sequence > config.positions) {
+    throw ConfigError(fmt::format("sequence length {} exceeds the model's {} positions; choose at most {}",
+                                  size.sequence, config.positions, config.positions));
+  }
+  if (size.training && config.dropout > 0.0) {
     throw ConfigError(fmt::format(
         "the model's configuration asks for dropout {}, which is not supported; train with dropout 0", config.dropout));
   }
 }
 
-View flat(const View& view) { return {view.data, view.dtype, {view.count()}}; }
-
 }  // namespace
 
-struct Model::Network {
-  Network(device::Stream& stream, const Config& model, Parameters& parameters, std::int64_t batch,
-          std::int64_t sequence, bool train)
-      : config(model),
-        max_batch(batch),
-        max_sequence(sequence),
-        training(train),
-        tensors(parameters.size()),
-        rotary(model.architecture == Architecture::kLlama ? make_rotary_table(model, sequence) : RotaryTable{}),
-        embedding(make_embedding(parameters, model)),
-        blocks(make_blocks(stream, model, parameters, rotary, train)),
-        head(make_head(stream, model, parameters)) {
-    const std::int64_t rows = batch * sequence;
-    const DType dtype = parameters.compute_dtype();
-    plan(workspace, blocks, config, rows, dtype);
-    plan(workspace, buffers, config, rows, dtype, training);
-    plan(workspace, head_saved, config, rows, dtype, training);
-    workspace.plan(default_positions, {rows}, DType::kI32);
-    workspace.allocate();
-  }
-
-  MicroBatch micro_batch(const Batch& batch, bool with_targets);
-  // The network up to the final norm.
-  void forward_network(device::Stream& stream, const MicroBatch& micro, bool saving);
-
-  Config config;
-  std::int64_t max_batch, max_sequence;
-  bool training;
-  std::size_t tensors;  // in this rank's table
-  RotaryTable rotary;
-  Embedding embedding;
-  Blocks blocks;
-  Head head;
-  Workspace workspace;
-  Buffers buffers;
-  HeadActivations head_saved;
-  MutableView default_positions;  // [B T] i32: 0 .. T-1 in every sequence
-};
-
-namespace {
-
-[[noreturn]] void refuse(const char* what, std::int32_t value, std::int64_t index, std::int64_t sequence,
-                         const std::string& rule) {
-  throw DataError(fmt::format("{} {} at sequence {}, position {} of the micro-batch is not {}", what, value,
-                              index / sequence, index % sequence, rule));
-}
-
-// A wrong id would read outside a table, or silently count nothing.
-void check_ids(const MicroBatch& micro, const Config& config) {
-  const auto vocabulary = static_cast<std::uint32_t>(config.vocabulary);
-  const auto* tokens = micro.tokens.as<std::int32_t>();
-  const auto* targets = micro.targets.as<std::int32_t>();
-  for (std::int64_t i = 0; i < micro.rows(); ++i) {
-    if (static_cast<std::uint32_t>(tokens[i]) >= vocabulary) {
-      refuse("token id", tokens[i], i, micro.sequence, fmt::format("below the model's vocabulary of {}", vocabulary));
-    }
-    if (targets != nullptr && targets[i] != ops::kIgnoredTarget &&
-        static_cast<std::uint32_t>(targets[i]) >= vocabulary) {
-      refuse("target id", targets[i], i, micro.sequence, fmt::format("below the model's vocabulary of {}", vocabulary));
-    }
-  }
-  const auto* positions = micro.positions.as<std::int32_t>();
-  for (std::int64_t i = 0; micro.documents && i < micro.rows(); ++i) {
-    const bool follows = i % micro.sequence != 0 && positions[i] == positions[i - 1] + 1;
-    if (positions[i] != 0 && !follows)
-      refuse("position", positions[i], i, micro.sequence, "0 or one more than the one before");
-  }
-}
-
-}  // namespace
-
-MicroBatch Model::Network::micro_batch(const Batch& batch, bool with_targets) {
-  check(batch.tokens.shape.rank() == 2, "a batch's tokens are [B, T]");
-  const tensor::Shape& shape = batch.tokens.shape;
-  tensor::expect(batch.tokens, shape, DType::kI32, "batch.tokens");
-  if (with_targets) tensor::expect(batch.targets, shape, DType::kI32, "batch.targets");
-  check(shape[0] <= max_batch && shape[1] <= max_sequence, "a batch is no larger than the model was made for");
-  MicroBatch micro{
-      .batch = shape[0], .sequence = shape[1], .tokens = flat(batch.tokens), .targets = {}, .positions = {}};
-  if (with_targets) micro.targets = flat(batch.targets);
-  if (batch.positions.present()) {
-    tensor::expect(batch.positions, shape, DType::kI32, "batch.positions");
-    micro.documents = true;
-    micro.positions = flat(batch.positions);
-  } else {
-    auto* positions = default_positions.as<std::int32_t>();
-    for (std::int64_t i = 0; i < micro.rows(); ++i) positions[i] = static_cast<std::int32_t>(i % micro.sequence);
-    micro.positions = {positions, DType::kI32, {micro.rows()}};
-  }
-  check_ids(micro, config);
-  return micro;
-}
-
-void Model::Network::forward_network(device::Stream& stream, const MicroBatch& micro, bool saving) {
-  model::forward(stream, embedding, micro, micro.of(model::input(blocks)));
-  const Residual residual = model::forward(stream, config, blocks, micro, buffers, saving);
-  forward_norm(stream, head, micro, residual, head_saved);
+Model::Model(device::Stream& stream, const Config& config, Parameters& parameters, const Shard& shard,
+             const ModelSize& size) {
+  validate(config, parameters, size);
+  validate_shard(config, parameters, shard);
+  network_ = std::make_unique<Network>(stream, config, parameters, shard, size);
 }
 
 Model::Model(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t batch,
-             std::int64_t sequence, bool training) {
-  validate(config, parameters, batch, sequence, training);
-  network_ = std::make_unique<Network>(stream, config, parameters, batch, sequence, training);
-}
+             std::int64_t sequence, bool training)
+    : Model(stream, config, parameters, whole_model(config),
+            {.batch = batch, .sequence = sequence, .training = training}) {}
 
 Model::~Model() = default;
 
 void Model::pack(device::Stream& stream) {
   model::pack(stream, network_->blocks);
-  model::pack(stream, network_->head.classifier);
+  if (network_->head) model::pack(stream, network_->head->classifier);
 }
 
 LossSum Model::forward_backward(device::Stream& stream, const Batch& batch, float gradient_scale,
                                 const GradientsReady& ready) {
   Network& n = *network_;
-  check(n.training, "the model was made for training");
+  check(n.size.training, "the model was made for training");
+  check(n.one_stage(), "forward and backward in one call are those of a model of one stage");
   const MicroBatch micro = n.micro_batch(batch, true);
-  n.forward_network(stream, micro, true);
-  const LossSum loss = forward_backward_loss(stream, n.head, micro, gradient_scale, n.buffers, n.head_saved);
-  backward(stream, n.config, n.blocks, micro, n.buffers);
-  backward(stream, n.embedding, micro, micro.of(n.buffers.dx));
-  if (ready) ready(0, n.tensors);
+  n.forward(stream, micro, true);
+  const MutableView dx = micro.of(n.buffers.dx);
+  const LossSum loss = forward_backward_loss(stream, *n.head, micro, gradient_scale, n.buffers, n.head_saved, dx);
+  report_head(n.parts, n.shard, ready);
+  model::backward(stream, n.local, n.blocks, micro, n.buffers, n.gradients,
+                  [&](std::size_t block) { report_block(n.parts, block, ready); });
+  model::backward(stream, *n.embedding, micro, dx);
+  report_embeddings(n.parts, ready);
   return loss;
 }
 
 LossSum Model::evaluate(device::Stream& stream, const Batch& batch) {
   Network& n = *network_;
+  check(n.one_stage(), "an evaluation in one call is that of a model of one stage");
   const MicroBatch micro = n.micro_batch(batch, true);
-  n.forward_network(stream, micro, false);
-  return forward_loss(stream, n.head, micro, n.head_saved);
+  n.forward(stream, micro, false);
+  return forward_loss(stream, *n.head, micro, n.head_saved);
 }
 
 void Model::logits(device::Stream& stream, const Batch& batch, std::int64_t row, MutableView out) {
   Network& n = *network_;
+  check(n.one_stage() && n.shard.peers() == nullptr, "logits are those of a model on one rank");
   const MicroBatch micro = n.micro_batch(batch, false);
   check(row >= 0 && row < micro.rows(), "the row is one of the batch");
   check(out.dtype == DType::kF32 && out.count() == n.config.vocabulary,
         "logits are fp32, one a token of the vocabulary");
-  n.forward_network(stream, micro, false);
-  forward_logits(stream, n.head, n.head_saved, row, out);
+  n.forward(stream, micro, false);
+  forward_logits(stream, *n.head, n.head_saved, row, out);
+}
+
+void Model::forward(device::Stream& stream, const Batch& batch, int set) {
+  Network& n = *network_;
+  n.forward(stream, n.micro_batch(batch, false, set), n.size.training);
+}
+
+LossSum Model::loss(device::Stream& stream, const Batch& batch, int set) {
+  Network& n = *network_;
+  check(n.head.has_value(), "the last stage has the loss");
+  return forward_loss(stream, *n.head, n.micro_batch(batch, true, set), n.head_saved);
+}
+
+LossSum Model::backward_input(device::Stream& stream, const Batch& batch, int set, float gradient_scale) {
+  Network& n = *network_;
+  check(n.size.training && !n.one_stage(), "the parts of backward are those of one of several stages, in training");
+  const MicroBatch micro = n.micro_batch(batch, n.shard.last, set);
+  LossSum loss;
+  MutableView& behind = n.gradients.back().behind;
+  if (n.head) {
+    loss = forward_backward_loss(stream, *n.head, micro, gradient_scale, n.buffers, n.head_saved, micro.of(behind));
+  } else {
+    // The weights' gradients still need this one when the next may arrive already.
+    std::swap(behind, n.incoming);
+  }
+  model::backward_input(stream, n.local, n.blocks, micro, n.buffers, n.gradients);
+  return loss;
+}
+
+void Model::backward_weight(device::Stream& stream, const Batch& batch, int set, const GradientsReady& ready) {
+  Network& n = *network_;
+  check(n.size.training && !n.one_stage(), "the parts of backward are those of one of several stages, in training");
+  const MicroBatch micro = n.micro_batch(batch, false, set);
+  if (n.head) report_head(n.parts, n.shard, ready);
+  model::backward_weight(stream, n.blocks, micro, n.gradients,
+                         [&](std::size_t block) { report_block(n.parts, block, ready); });
+  if (!n.embedding) return;
+  model::backward(stream, *n.embedding, micro, micro.of(n.gradients.front().before));
+  report_embeddings(n.parts, ready);
+}
+
+MutableView Model::input(const Batch& batch, int set) {
+  Network& n = *network_;
+  check(!n.shard.first, "a stage behind another has an input");
+  return model::input(n.blocks, n.micro_batch(batch, false, set), n.size.training);
+}
+
+View Model::output(const Batch& batch, int set) {
+  Network& n = *network_;
+  check(!n.shard.last, "a stage before another has an output");
+  return n.micro_batch(batch, false, set).of(n.buffers.branch);
+}
+
+MutableView Model::output_gradient(const Batch& batch) {
+  Network& n = *network_;
+  check(n.size.training && !n.shard.last, "a stage before another has a gradient of its output");
+  return n.micro_batch(batch, false).of(n.incoming);
+}
+
+View Model::input_gradient(const Batch& batch) {
+  Network& n = *network_;
+  check(n.size.training && !n.shard.first, "a stage behind another has a gradient of its input");
+  return n.micro_batch(batch, false).of(n.gradients.front().before);
 }
 
 std::size_t Model::activation_bytes() const { return network_->workspace.bytes(); }
 
 std::size_t Model::packed_bytes() const {
-  return model::packed_bytes(network_->blocks) + network_->head.classifier.packed.bytes();
+  const std::size_t head = network_->head ? network_->head->classifier.packed.bytes() : 0;
+  return model::packed_bytes(network_->blocks) + head;
 }
 
 }  // namespace convoy::model

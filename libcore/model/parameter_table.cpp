@@ -21,33 +21,33 @@ class TableBuilder {
     prefix_ = std::move(prefix);
   }
 
-  void matrix(const std::string& name, std::int64_t rows, std::int64_t columns, Split split) {
-    table_.push_back({prefix_ + name, {rows, columns}, Init::kNormal, std_, true, split, false, layer_});
+  void matrix(const std::string& name, const tensor::Shape& shape, Split split, SplitUnit unit) {
+    table_.push_back({prefix_ + name, shape, Init::kNormal, std_, true, split, unit, false, layer_});
   }
   // A projection back into the residual stream: its standard deviation shrinks with depth (Radford et al., 2019,
   // section 2.3).
-  void residual_matrix(const std::string& name, std::int64_t rows, std::int64_t columns, Split split) {
-    table_.push_back({prefix_ + name, {rows, columns}, Init::kNormal, residual_std_, true, split, false, layer_});
+  void residual_matrix(const std::string& name, const tensor::Shape& shape, Split split, SplitUnit unit) {
+    table_.push_back({prefix_ + name, shape, Init::kNormal, residual_std_, true, split, unit, false, layer_});
   }
   // A bias of a product whose outputs are split over ranks.
-  void split_bias(const std::string& name, std::int64_t size) {
-    table_.push_back({prefix_ + name, {size}, Init::kZero, 0.0, false, Split::kRows, false, layer_});
+  void split_bias(const std::string& name, std::int64_t size, SplitUnit unit) {
+    table_.push_back({prefix_ + name, {size}, Init::kZero, 0.0, false, Split::kRows, unit, false, layer_});
   }
   // A bias of a product whose inputs are split over ranks: added once, after the sum over them.
-  void whole_bias(const std::string& name, std::int64_t size) {
-    table_.push_back({prefix_ + name, {size}, Init::kZero, 0.0, false, Split::kReplicated, true, layer_});
-  }
-  void norm_weight(const std::string& name, std::int64_t size) {
-    table_.push_back({prefix_ + name, {size}, Init::kOne, 0.0, false, Split::kReplicated, true, layer_});
-  }
+  void whole_bias(const std::string& name, std::int64_t size) { whole(name, {size}, Init::kZero, 0.0, false); }
+  void norm_weight(const std::string& name, std::int64_t size) { whole(name, {size}, Init::kOne, 0.0, false); }
   // Learned positions: every rank adds its own rows' gradient under sequence parallelism.
   void positions(const std::string& name, std::int64_t rows, std::int64_t columns) {
-    table_.push_back({prefix_ + name, {rows, columns}, Init::kNormal, std_, true, Split::kReplicated, true, layer_});
+    whole(name, {rows, columns}, Init::kNormal, std_, true);
   }
 
   std::vector<Parameter> take() { return std::move(table_); }
 
  private:
+  void whole(const std::string& name, const tensor::Shape& shape, Init init, double std, bool decays) {
+    table_.push_back({prefix_ + name, shape, init, std, decays, Split::kReplicated, SplitUnit::kNone, true, layer_});
+  }
+
   double std_;
   double residual_std_;
   int layer_ = -1;
@@ -60,29 +60,31 @@ std::vector<Parameter> gpt2_table(const Config& config) {
   const std::int64_t c = config.width, f = config.ffn_width;
   TableBuilder table(config);
   table.scope(-1, "transformer.");
-  table.matrix("wte.weight", config.vocabulary, c, Split::kRows);
+  table.matrix("wte.weight", {config.vocabulary, c}, Split::kRows, SplitUnit::kVocabulary);
   table.positions("wpe.weight", config.positions, c);
   for (int layer = 0; layer < config.layers; ++layer) {
     table.scope(layer, fmt::format("transformer.h.{}.", layer));
     table.norm_weight("ln_1.weight", c);
     table.whole_bias("ln_1.bias", c);
     for (const char* part : {"q", "k", "v"})
-      table.matrix(fmt::format("attn.{}_attn.weight", part), c, c, Split::kColumns);
-    for (const char* part : {"q", "k", "v"}) table.split_bias(fmt::format("attn.{}_attn.bias", part), c);
-    table.residual_matrix("attn.c_proj.weight", c, c, Split::kRows);
+      table.matrix(fmt::format("attn.{}_attn.weight", part), {c, c}, Split::kColumns, SplitUnit::kHead);
+    for (const char* part : {"q", "k", "v"})
+      table.split_bias(fmt::format("attn.{}_attn.bias", part), c, SplitUnit::kHead);
+    table.residual_matrix("attn.c_proj.weight", {c, c}, Split::kRows, SplitUnit::kHead);
     table.whole_bias("attn.c_proj.bias", c);
     table.norm_weight("ln_2.weight", c);
     table.whole_bias("ln_2.bias", c);
-    table.matrix("mlp.c_fc.weight", c, f, Split::kColumns);
-    table.split_bias("mlp.c_fc.bias", f);
-    table.residual_matrix("mlp.c_proj.weight", f, c, Split::kRows);
+    table.matrix("mlp.c_fc.weight", {c, f}, Split::kColumns, SplitUnit::kFfn);
+    table.split_bias("mlp.c_fc.bias", f, SplitUnit::kFfn);
+    table.residual_matrix("mlp.c_proj.weight", {f, c}, Split::kRows, SplitUnit::kFfn);
     table.whole_bias("mlp.c_proj.bias", c);
   }
   table.scope(static_cast<int>(config.layers), "transformer.");
   table.norm_weight("ln_f.weight", c);
   table.whole_bias("ln_f.bias", c);
   table.scope(static_cast<int>(config.layers), "");
-  if (!config.tied_embeddings) table.matrix("lm_head.weight", config.vocabulary, c, Split::kRows);
+  if (!config.tied_embeddings)
+    table.matrix("lm_head.weight", {config.vocabulary, c}, Split::kRows, SplitUnit::kVocabulary);
   return table.take();
 }
 
@@ -92,34 +94,35 @@ std::vector<Parameter> llama_table(const Config& config) {
   const std::int64_t q = config.heads * config.head_size, kv = config.key_value_heads * config.head_size;
   TableBuilder table(config);
   table.scope(-1, "model.");
-  table.matrix("embed_tokens.weight", config.vocabulary, c, Split::kRows);
+  table.matrix("embed_tokens.weight", {config.vocabulary, c}, Split::kRows, SplitUnit::kVocabulary);
   for (int layer = 0; layer < config.layers; ++layer) {
     table.scope(layer, fmt::format("model.layers.{}.", layer));
     table.norm_weight("input_layernorm.weight", c);
-    table.matrix("self_attn.q_proj.weight", q, c, Split::kRows);
-    table.matrix("self_attn.k_proj.weight", kv, c, Split::kRows);
-    table.matrix("self_attn.v_proj.weight", kv, c, Split::kRows);
+    table.matrix("self_attn.q_proj.weight", {q, c}, Split::kRows, SplitUnit::kHead);
+    table.matrix("self_attn.k_proj.weight", {kv, c}, Split::kRows, SplitUnit::kKeyValueHead);
+    table.matrix("self_attn.v_proj.weight", {kv, c}, Split::kRows, SplitUnit::kKeyValueHead);
     if (config.attention_bias) {
-      table.split_bias("self_attn.q_proj.bias", q);
-      table.split_bias("self_attn.k_proj.bias", kv);
-      table.split_bias("self_attn.v_proj.bias", kv);
+      table.split_bias("self_attn.q_proj.bias", q, SplitUnit::kHead);
+      table.split_bias("self_attn.k_proj.bias", kv, SplitUnit::kKeyValueHead);
+      table.split_bias("self_attn.v_proj.bias", kv, SplitUnit::kKeyValueHead);
     }
-    table.residual_matrix("self_attn.o_proj.weight", c, q, Split::kColumns);
+    table.residual_matrix("self_attn.o_proj.weight", {c, q}, Split::kColumns, SplitUnit::kHead);
     if (config.attention_bias) table.whole_bias("self_attn.o_proj.bias", c);
     table.norm_weight("post_attention_layernorm.weight", c);
-    table.matrix("mlp.gate_proj.weight", f, c, Split::kRows);
-    table.matrix("mlp.up_proj.weight", f, c, Split::kRows);
+    table.matrix("mlp.gate_proj.weight", {f, c}, Split::kRows, SplitUnit::kFfn);
+    table.matrix("mlp.up_proj.weight", {f, c}, Split::kRows, SplitUnit::kFfn);
     if (config.mlp_bias) {
-      table.split_bias("mlp.gate_proj.bias", f);
-      table.split_bias("mlp.up_proj.bias", f);
+      table.split_bias("mlp.gate_proj.bias", f, SplitUnit::kFfn);
+      table.split_bias("mlp.up_proj.bias", f, SplitUnit::kFfn);
     }
-    table.residual_matrix("mlp.down_proj.weight", c, f, Split::kColumns);
+    table.residual_matrix("mlp.down_proj.weight", {c, f}, Split::kColumns, SplitUnit::kFfn);
     if (config.mlp_bias) table.whole_bias("mlp.down_proj.bias", c);
   }
   table.scope(static_cast<int>(config.layers), "model.");
   table.norm_weight("norm.weight", c);
   table.scope(static_cast<int>(config.layers), "");
-  if (!config.tied_embeddings) table.matrix("lm_head.weight", config.vocabulary, c, Split::kRows);
+  if (!config.tied_embeddings)
+    table.matrix("lm_head.weight", {config.vocabulary, c}, Split::kRows, SplitUnit::kVocabulary);
   return table.take();
 }
 

@@ -18,6 +18,8 @@ namespace convoy::model {
 
 // Over tensor-parallel ranks: not at all, along dimension 0, along dimension 1.
 enum class Split { kReplicated, kRows, kColumns };
+// What the split dimension is made of: a rank holds whole units of it.
+enum class SplitUnit { kNone, kHead, kKeyValueHead, kFfn, kVocabulary };
 enum class Init { kNormal, kZero, kOne };
 
 struct Parameter {
@@ -27,6 +29,7 @@ struct Parameter {
   double init_std = 0.0;
   bool decays = false;  // weight decay applies: logical 2-D tensors
   Split split = Split::kReplicated;
+  SplitUnit unit = SplitUnit::kNone;
   bool partial = false;  // its gradient is a partial sum over the TP group (under sequence parallelism)
   int layer = -1;        // -1: before the layers (embeddings); L: after them (final norm, head)
 };

@@ -14,6 +14,9 @@ struct Shard {
   int tensor_rank = 0, tensor_size = 1;
   parallel::Range layers;          // of the model
   bool first = true, last = true;  // holds the embedding; holds the final norm and the head
+
+  // Those who hold the other parts of this rank's matrices; null if there are none.
+  comm::Communicator* peers() const { return tensor_size > 1 ? tensor_group : nullptr; }
 };
 
 Shard whole_model(const Config& config);
@@ -24,6 +27,9 @@ parallel::Range heads_of(const Config& config, const Shard& shard);
 parallel::Range key_value_heads_of(const Config& config, const Shard& shard);
 parallel::Range ffn_of(const Config& config, const Shard& shard);
 parallel::Range vocabulary_of(const Config& config, const Shard& shard);
+
+// The configuration with the extents that this rank computes: its heads, key/value heads, ffn width and vocabulary.
+Config local_config(const Config& config, const Shard& shard);
 
 // The rank's part of the parameter table, in table order. With several stages a tied embedding stands in the first and
 // in the last stage's table, `tied_end` set in both.

@@ -7,7 +7,7 @@
 
 namespace convoy::ops {
 
-// dx = dy * gelu'(x). dx may be dy.
+// dx = dy * gelu'(x). dx may be dy, or x.
 struct GeluBackward {
   View x;          // [N, F] the preactivation
   View dy;         // [N, F]

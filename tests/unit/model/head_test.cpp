@@ -42,7 +42,7 @@ struct HeadTest : testing::Test {
     plan(workspace, buffers, config, kRows, tensor::DType::kF32, true);
     plan(workspace, saved, config, kRows, tensor::DType::kF32, true);
     workspace.allocate();
-    for (std::uint64_t i = 0; i < kRows * kWidth; ++i) saved.norm.sum.as<float>()[i] = normal_at(2, i);
+    for (std::uint64_t i = 0; i < kRows * kWidth; ++i) saved.norms[0].sum.as<float>()[i] = normal_at(2, i);
     for (std::int32_t i = 0; i < kRows; ++i)
       targets.as<std::int32_t>()[i] = i % 7 == 0 ? ops::kIgnoredTarget : i % kVocabulary;
     Head head = make_head(stream, config, *parameters);
@@ -63,7 +63,7 @@ Expected expected_of(const HeadTest& test, double scale) {
   for (std::int64_t row = 0; row < kRows; ++row) {
     const auto target = test.targets.as<std::int32_t>()[row];
     if (target == ops::kIgnoredTarget) continue;
-    const auto* y = test.saved.norm.y.as<float>() + row * kWidth;
+    const auto* y = test.saved.norms[0].y.as<float>() + row * kWidth;
     double logits[kVocabulary] = {}, sum = 0.0;
     for (std::int64_t v = 0; v < kVocabulary; ++v) {
       for (std::int64_t c = 0; c < kWidth; ++c) logits[v] += static_cast<double>(w[v * kWidth + c]) * y[c];
@@ -91,7 +91,7 @@ TEST_F(HeadTest, BackwardAddsTheClassifiersGradientOfAllBlocks) {
   for (const bool tied : {false, true}) {
     workspace = Workspace();
     const Head head = make(tied);
-    const LossSum loss = forward_backward_loss(stream, head, micro, 0.25f, buffers, saved);
+    const LossSum loss = forward_backward_loss(stream, head, micro, 0.25f, buffers, saved, buffers.dx);
     const Expected expected = expected_of(*this, 0.25);
     EXPECT_NEAR(loss.sum, expected.loss, 1e-6 * loss.sum);
     for (std::size_t i = 0; i < expected.dweight.size(); ++i) {
@@ -102,7 +102,7 @@ TEST_F(HeadTest, BackwardAddsTheClassifiersGradientOfAllBlocks) {
 
 TEST_F(HeadTest, RowsThatDoNotCountHaveNoGradient) {
   const Head head = make(false);
-  forward_backward_loss(stream, head, micro, 1.0f, buffers, saved);
+  forward_backward_loss(stream, head, micro, 1.0f, buffers, saved, buffers.dx);
   for (std::int64_t c = 0; c < kWidth; ++c) {
     EXPECT_EQ(buffers.dx.as<float>()[7 * kWidth + c], 0.0f);
     EXPECT_NE(buffers.dx.as<float>()[8 * kWidth + c], 0.0f);
@@ -113,7 +113,7 @@ TEST_F(HeadTest, TheLogitsOfARowAreItsProductWithTheClassifier) {
   const Head head = make(false);
   tensor::Tensor logits({kVocabulary}, tensor::DType::kF32);
   forward_logits(stream, head, saved, 1050, logits.mutable_view());
-  const auto* y = saved.norm.y.as<float>() + 1050 * kWidth;
+  const auto* y = saved.norms[0].y.as<float>() + 1050 * kWidth;
   for (std::int64_t v = 0; v < kVocabulary; ++v) {
     double expected = 0.0;
     for (std::int64_t c = 0; c < kWidth; ++c)

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/model/network.h"
+
+#include <fmt/format.h>
+
+#include "libcore/base/error.h"
+#include "libcore/ops/classifier.h"
+#include "libcore/ops/optimizer.h"
+#include "libcore/tensor/tensor.h"
+
+namespace convoy::model {
+
+using tensor::DType;
+using tensor::MutableView;
+using tensor::View;
+
+Model::Network::Network(device::Stream& stream, const Config& model, Parameters& parameters, const Shard& part,
+                        const ModelSize& extent)
+    : config(model),
+      local(local_config(model, part)),
+      shard(part),
+      size(extent),
+      parts(parts_of(parameters.table(), part, model.layers)),
+      rotary(model.architecture == Architecture::kLlama ? make_rotary_table(model, extent.sequence) : RotaryTable{}),
+      blocks(make_blocks(stream, model, parameters, rotary, part, extent)) {
+  const std::int64_t rows = size.batch * size.sequence;
+  const DType dtype = parameters.compute_dtype();
+  if (shard.first) embedding = make_embedding(parameters, config, shard);
+  plan(workspace, blocks, local, rows, dtype);
+  plan(workspace, buffers, local, rows, dtype, size.training);
+  if (shard.last) {
+    head = make_head(stream, config, parameters, shard);
+    head_saved.norms.resize(static_cast<std::size_t>(size.sets));
+    plan(workspace, head_saved, config, rows, dtype, size.training, shard);
+  }
+  workspace.plan(default_positions, {rows}, DType::kI32);
+  if (size.training) plan_gradients(rows, dtype);
+  workspace.allocate();
+  connect_gradients();
+}
+
+void Model::Network::plan_gradients(std::int64_t rows, DType dtype) {
+  gradients.resize(static_cast<std::size_t>(shard.layers.size()));
+  if (one_stage()) return;
+  const tensor::Shape stream_shape{rows, config.width};
+  for (BlockGradients& block : gradients) {
+    workspace.plan(block.behind, stream_shape, dtype);
+    workspace.plan(block.middle, stream_shape, dtype);
+    workspace.plan(block.dqkv, {rows, qkv_width(local)}, dtype);
+  }
+  if (!shard.last) workspace.plan(incoming, stream_shape, dtype);
+}
+
+void Model::Network::connect_gradients() {
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    BlockGradients& block = gradients[i];
+    if (one_stage()) {
+      block = {.behind = buffers.dx, .middle = buffers.branch, .before = buffers.dx, .dqkv = buffers.dqkv};
+    } else {
+      block.before = i == 0 ? buffers.dx : gradients[i - 1].behind;
+    }
+  }
+}
+
+namespace {
+
+View flat(const View& view) { return {view.data, view.dtype, {view.count()}}; }
+
+[[noreturn]] void refuse(const char* what, std::int32_t value, std::int64_t index, std::int64_t sequence,
+                         const std::string& rule) {
+  throw DataError(fmt::format("{} {} at sequence {}, position {} of the micro-batch is not {}", what, value,
+                              index / sequence, index % sequence, rule));
+}
+
+// A wrong id would read outside a table, or silently count nothing.
+void check_ids(const MicroBatch& micro, const Config& config) {
+  const auto vocabulary = static_cast<std::uint32_t>(config.vocabulary);
+  const auto* tokens = micro.tokens.as<std::int32_t>();
+  const auto* targets = micro.targets.as<std::int32_t>();
+  for (std::int64_t i = 0; i < micro.rows(); ++i) {
+    if (static_cast<std::uint32_t>(tokens[i]) >= vocabulary) {
+      refuse("token id", tokens[i], i, micro.sequence, fmt::format("below the model's vocabulary of {}", vocabulary));
+    }
+    if (targets != nullptr && targets[i] != ops::kIgnoredTarget &&
+        static_cast<std::uint32_t>(targets[i]) >= vocabulary) {
+      refuse("target id", targets[i], i, micro.sequence, fmt::format("below the model's vocabulary of {}", vocabulary));
+    }
+  }
+  const auto* positions = micro.positions.as<std::int32_t>();
+  for (std::int64_t i = 0; micro.documents && i < micro.rows(); ++i) {
+    const bool follows = i % micro.sequence != 0 && positions[i] == positions[i - 1] + 1;
+    if (positions[i] != 0 && !follows)
+      refuse("position", positions[i], i, micro.sequence, "0 or one more than the one before");
+  }
+}
+
+}  // namespace
+
+MicroBatch Model::Network::micro_batch(const Batch& batch, bool with_targets, int set) {
+  check(batch.tokens.shape.rank() == 2, "a batch's tokens are [B, T]");
+  const tensor::Shape& shape = batch.tokens.shape;
+  tensor::expect(batch.tokens, shape, DType::kI32, "batch.tokens");
+  if (with_targets) tensor::expect(batch.targets, shape, DType::kI32, "batch.targets");
+  check(shape[0] <= size.batch && shape[1] <= size.sequence, "a batch is no larger than the model was made for");
+  check(set >= 0 && set < size.sets, "a set of activations is one of those that the model was made with");
+  MicroBatch micro{
+      .batch = shape[0], .sequence = shape[1], .tokens = flat(batch.tokens), .targets = {}, .positions = {}};
+  micro.set = static_cast<std::size_t>(set);
+  if (with_targets) micro.targets = flat(batch.targets);
+  if (batch.positions.present()) {
+    tensor::expect(batch.positions, shape, DType::kI32, "batch.positions");
+    micro.documents = true;
+    micro.positions = flat(batch.positions);
+  } else {
+    auto* positions = default_positions.as<std::int32_t>();
+    for (std::int64_t i = 0; i < micro.rows(); ++i) positions[i] = static_cast<std::int32_t>(i % micro.sequence);
+    micro.positions = {positions, DType::kI32, {micro.rows()}};
+  }
+  check_ids(micro, config);
+  return micro;
+}
+
+void Model::Network::forward(device::Stream& stream, const MicroBatch& micro, bool saving) {
+  if (embedding) model::forward(stream, *embedding, micro, model::input(blocks, micro, saving));
+  const Residual residual = model::forward(stream, local, blocks, micro, buffers, saving);
+  if (head) {
+    forward_norm(stream, *head, micro, residual, head_saved);
+  } else {
+    ops::add(stream, residual.sum, micro.of(buffers.branch));
+  }
+}
+
+}  // namespace convoy::model

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a Model holds: the parts of the network that this rank computes, the activations and gradients between them.
+#pragma once
+
+#include <optional>
+
+#include "libcore/model/blocks.h"
+#include "libcore/model/embedding.h"
+#include "libcore/model/head.h"
+#include "libcore/model/model.h"
+#include "libcore/model/table_parts.h"
+
+namespace convoy::model {
+
+struct Model::Network {
+  Network(device::Stream& stream, const Config& model, Parameters& parameters, const Shard& part,
+          const ModelSize& extent);
+
+  bool one_stage() const { return shard.first && shard.last; }
+  // Checks a batch and describes it. Targets are those of the last stage alone.
+  MicroBatch micro_batch(const Batch& batch, bool with_targets, int set = 0);
+  // From the embedding, or the input of the stage, to the final norm, or the output of the stage.
+  void forward(device::Stream& stream, const MicroBatch& micro, bool saving);
+  void plan_gradients(std::int64_t rows, tensor::DType dtype);
+  void connect_gradients();
+
+  Config config;  // of the whole model
+  Config local;   // with the extents of this rank
+  Shard shard;
+  ModelSize size;
+  TableParts parts;
+  RotaryTable rotary;
+  std::optional<Embedding> embedding;
+  Blocks blocks;
+  std::optional<Head> head;
+  Workspace workspace;
+  Buffers buffers;
+  HeadActivations head_saved;
+  // In one stage all blocks share buffers.dx, buffers.branch (which backward has no other use for) and buffers.dqkv. In
+  // several, every block has its own, because the weights' gradients come after all blocks' inputs'.
+  GradientsOfBlock gradients;
+  tensor::MutableView incoming;           // [B T, C] where the next gradient of the stage's output is received
+  tensor::MutableView default_positions;  // [B T] i32: 0 .. T-1 in every sequence
+};
+
+}  // namespace convoy::model

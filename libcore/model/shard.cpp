@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/model/shard.h"
+
+#include <fmt/format.h>
+
+#include "libcore/base/error.h"
+#include "libcore/parallel/mesh.h"
+
+namespace convoy::model {
+namespace {
+
+using parallel::Range;
+
+Range part_of(std::int64_t count, const Shard& shard) {
+  return parallel::partition(count, shard.tensor_size, shard.tensor_rank);
+}
+
+// How many units the parameter's split dimension has, of the whole model.
+std::int64_t unit_count(const Config& config, SplitUnit unit) {
+  switch (unit) {
+    case SplitUnit::kNone:
+      return 1;
+    case SplitUnit::kHead:
+      return config.heads;
+    case SplitUnit::kKeyValueHead:
+      return config.key_value_heads;
+    case SplitUnit::kFfn:
+      return config.ffn_width;
+    case SplitUnit::kVocabulary:
+      return config.vocabulary;
+  }
+  throw InternalError("unknown unit of a split");
+}
+
+tensor::Box box_of(const Parameter& parameter, const Config& config, const Shard& shard) {
+  tensor::Box box = tensor::whole(parameter.shape);
+  if (parameter.split == Split::kReplicated) return box;
+  const int dimension = parameter.split == Split::kRows ? 0 : 1;
+  const std::int64_t units = unit_count(config, parameter.unit), size = parameter.shape[dimension] / units;
+  check(size * units == parameter.shape[dimension], fmt::format("{} is split into whole units", parameter.name));
+  const Range mine = part_of(units, shard);
+  box.offset = box.offset.with(dimension, mine.begin * size);
+  box.extent = box.extent.with(dimension, mine.size() * size);
+  return box;
+}
+
+bool is_token_embedding(const Parameter& parameter) {
+  return parameter.layer < 0 && parameter.unit == SplitUnit::kVocabulary;
+}
+
+bool holds(const Shard& shard, const Parameter& parameter, const Config& config) {
+  if (parameter.layer < 0) {
+    return shard.first || (shard.last && config.tied_embeddings && is_token_embedding(parameter));
+  }
+  if (parameter.layer >= config.layers) return shard.last;
+  return parameter.layer >= shard.layers.begin && parameter.layer < shard.layers.end;
+}
+
+}  // namespace
+
+Shard whole_model(const Config& config) { return {.layers = {0, config.layers}}; }
+
+Shard shard_of(const Config& config, const parallel::Groups& groups) {
+  return {.tensor_group = groups.tensor.get(),
+          .tensor_rank = groups.at.tensor,
+          .tensor_size = groups.layout.tensor,
+          .layers = parallel::layers_of(groups.layout, config.layers, groups.at.pipeline),
+          .first = groups.first_stage(),
+          .last = groups.last_stage()};
+}
+
+Range heads_of(const Config& config, const Shard& shard) { return part_of(config.heads, shard); }
+Range key_value_heads_of(const Config& config, const Shard& shard) { return part_of(config.key_value_heads, shard); }
+Range ffn_of(const Config& config, const Shard& shard) { return part_of(config.ffn_width, shard); }
+Range vocabulary_of(const Config& config, const Shard& shard) { return part_of(config.vocabulary, shard); }
+
+Config local_config(const Config& config, const Shard& shard) {
+  Config local = config;
+  local.heads = heads_of(config, shard).size();
+  local.key_value_heads = key_value_heads_of(config, shard).size();
+  local.ffn_width = ffn_of(config, shard).size();
+  local.vocabulary = vocabulary_of(config, shard).size();
+  return local;
+}
+
+std::vector<LocalParameter> local_parameters(const Config& config, const Shard& shard) {
+  std::vector<LocalParameter> local;
+  for (const Parameter& parameter : parameter_table(config)) {
+    if (!holds(shard, parameter, config)) continue;
+    LocalParameter mine{parameter, box_of(parameter, config, shard)};
+    mine.tied_end = config.tied_embeddings && is_token_embedding(parameter) && shard.first != shard.last;
+    const bool is_copy = mine.tied_end && shard.last;
+    const bool is_replica = parameter.split == Split::kReplicated && shard.tensor_rank != 0;
+    mine.primary = !is_copy && !is_replica;
+    local.push_back(std::move(mine));
+  }
+  return local;
+}
+
+}  // namespace convoy::model
