@@ -8,8 +8,11 @@ packages=(
   # The compiler and its tools
   build-essential cmake ninja-build pkg-config
   # What the programs link (cmake/ConvoyDependencies.cmake finds them); oneDNN's package does not bring its OpenCL
-  libcli11-dev libdnnl-dev libfmt-dev libhwy-dev libprotozero-dev libsentencepiece-dev libsimdjson-dev libspdlog-dev
-  libssl-dev libtomlplusplus-dev libxxhash-dev libzstd-dev nlohmann-json3-dev ocl-icd-opencl-dev zlib1g-dev
+  libcli11-dev libdnnl-dev libfmt-dev libhdf5-dev libhwy-dev libopenmpi-dev libprotozero-dev libsentencepiece-dev
+  libsimdjson-dev libspdlog-dev libssl-dev libtomlplusplus-dev libxxhash-dev libzstd-dev nlohmann-json3-dev
+  ocl-icd-opencl-dev zlib1g-dev
+  # mpirun, which starts several ranks
+  openmpi-bin
   # Tests; some call a checker in Python
   libgmock-dev libgtest-dev python3
   # English text for scripts/demo.sh. Slim images leave out /usr/share/doc, and these packages keep theirs elsewhere.

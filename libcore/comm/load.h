@@ -17,7 +17,8 @@ constexpr int kInterfaceVersion = 3;
 constexpr const char* kMpiLibrary = "libconvoy_mpi.so";
 constexpr const char* kMpiEntry = "convoy_mpi_world";
 
-// `ranks`: how many the launcher started (cluster::read_launch). Throws EnvironmentError if there are several and the
+// `ranks`: how many the launcher started (cluster::read_launch). A `library` without a folder is looked for beside the
+// program, in ../lib, before the loader searches. Throws EnvironmentError if there are several and the
 // backend cannot be loaded, ClusterError if it sees another number of ranks than the launcher.
 std::unique_ptr<Communicator> make_world(int ranks, const std::string& library = kMpiLibrary);
 
