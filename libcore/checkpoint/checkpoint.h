@@ -16,8 +16,8 @@ namespace convoy::checkpoint {
 
 class Checkpoint {
  public:
-  // A step directory. DataError naming file and field if COMMIT is missing or does not belong to the manifest, if a shard
-  // is missing or has another size or save id, or if the boxes do not tile every tensor.
+  // A step directory. DataError naming file and field if COMMIT is missing or does not belong to the manifest, if a
+  // shard is missing or has another size or save id, or if the boxes do not tile every tensor.
   explicit Checkpoint(const Path& step_directory);
   ~Checkpoint();
   Checkpoint(Checkpoint&&) noexcept;
@@ -28,9 +28,9 @@ class Checkpoint {
   // The entry of a state; an alias is followed. Null if there is none.
   const StoredTensor* find(std::string_view name, std::string_view state) const;
 
-  // The box's values, row-major, into `out`: of the stored dtype, or fp32, to which bf16 and fp16 are widened exactly. Only
-  // the checksum blocks that the box touches are read, and all of those are checked: a DataError names file, tensor and
-  // offset.
+  // The box's values, row-major, into `out`: of the stored dtype, or fp32, to which bf16 and fp16 are widened exactly.
+  // Only the checksum blocks that the box touches are read, and all of those are checked: a DataError names file,
+  // tensor and offset.
   void read(std::string_view name, std::string_view state, const tensor::Box& box, tensor::MutableView out) const;
 
   // Reads every byte against its checksum and every tensor against its digest, and holds each HDF5 file against the

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layout-invariant digest of a tensor: the sum over its elements, modulo 2^64, of
 //   mix64(mix64(i + 0x9E3779B97F4A7C15) ^ u),
-// i the row-major index of the element in the whole tensor, u its stored bits zero-extended, mix64 splitmix64's finaliser.
-// Parts add up in any order, so ranks and files of any layout come to the same number.
+// i the row-major index of the element in the whole tensor, u its stored bits zero-extended, mix64 splitmix64's
+// finaliser. Parts add up in any order, so ranks and files of any layout come to the same number.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpoint directory says of itself (manifest.json): which tensors there are, which box of which lies where, with
-// which checksums, and the counters of the run. docs/formats.md describes the files.
+// What a checkpoint directory says of itself (manifest.json): which tensors there are, which box of which lies where,
+// with which checksums, and the counters of the run. docs/formats.md describes the files.
 //
 //   step_000001000/ manifest.json  common.h5  shard_tp000_pp000_dp00000.h5 ..  COMMIT
 #pragma once
@@ -57,35 +57,38 @@ struct StoredTensor {
   std::uint64_t digest = 0;  // invariant of the layout: digest.h
 };
 
-// A box of a state that lies in one file, dense and row-major.
+// A box of a state that lies in one file, dense and row-major. Where a file has several of one state, they are listed
+// in the order in which they were given to ShardWriter.
 struct StoredFragment {
   std::size_t tensor = 0;  // index into Manifest::tensors
   std::size_t file = 0;    // index into Manifest::files
   tensor::Box box;
-  std::uint64_t offset = 0;          // bytes from the start of the file
+  std::uint64_t offset = 0;           // bytes from the start of the file
   std::vector<std::uint32_t> crc32c;  // of every kChecksumBlock bytes
 };
 
 struct StoredFile {
   std::string name;
   std::uint64_t size = 0;
+  std::uint32_t crc32c = 0;  // of all its bytes outside of fragments, in file order
 };
 
 struct Manifest {
   Description description;
-  std::string save_id;  // the same in all files of one save
+  std::string save_id;                // the same in all files of one save
   std::vector<StoredTensor> tensors;  // sorted by (name, state)
   std::vector<StoredFragment> fragments;
   std::vector<StoredFile> files;
 };
 
+// The text of manifest.json; the manifest's tensors are sorted.
 std::string to_json(const Manifest& manifest);
 // DataError naming `where`, the field, what was expected and found: also for boxes that overlap, leave a hole, or lie
-// outside of their tensor or file.
+// outside of their tensor or file. Unknown fields are passed over; memory stays proportional to the text.
 Manifest parse_manifest(std::string_view json, std::string_view where);
 
-// SHA-256 over the sorted lines `name state dtype shape digest`, aliases as `alias:NAME`, then the progress: nothing about
-// layouts, hosts, times or paths.
+// SHA-256 over the sorted lines `name state dtype shape digest`, aliases as `alias:NAME`, then the progress: nothing
+// about layouts, hosts, times or paths.
 std::string digest_of(const Manifest& manifest);
 
 }  // namespace convoy::checkpoint

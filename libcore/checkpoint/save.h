@@ -3,7 +3,9 @@
 // together or none does.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,20 +30,25 @@ struct SaveReport {
   double stall_seconds = 0.0, write_seconds = 0.0;
 };
 
-// One save at a time. The three parts are apart so that training may go on between them: stage() copies, write() touches
-// files alone and calls no communicator, commit() is collective.
+// One save at a time. The three parts are apart so that training may go on between them: stage() copies, write()
+// touches files alone and calls no communicator, commit() ends the save.
 class Saver {
  public:
-  // `file`: this rank's, shard_file_name(). `threads` write.
+  // `file`: this rank's, shard_file_name(). `threads` copy and write.
   Saver(comm::Communicator& world, std::string file, int threads);
   ~Saver();
 
-  // Copies the states into memory that is kept from save to save. `description` is the same on every rank.
+  // Collective. Rank 0 creates a temporary sibling of the directory (whose parents exist), all make sure that they see
+  // it and that the disk has room, and each copies its states into memory that is kept from save to save. On failure
+  // nothing is left, and every rank throws the same error. `description` is the same on every rank (rank 0's is
+  // written).
   void stage(const Path& directory, const Description& description, const std::vector<LocalState>& states);
-  // Writes the staged shard under the temporary sibling of the directory. Errors are kept for commit().
+  // Writes the staged shard into the temporary sibling. Errors are kept for commit(). Any thread may call it.
   void write() noexcept;
-  // Collective. All shards are there: rank 0 writes common.h5, the manifest and COMMIT and renames. Else nothing is left
-  // but what was there before, and every rank throws the same error, which names rank, host and reason.
+  // Collective. If all shards are there, rank 0 writes common.h5, the manifest and COMMIT and renames; a step of that
+  // name that was there before is exchanged for it and goes. Else nothing is left but what was there before, and every
+  // rank throws the same EnvironmentError, which names rank, host, path and reason. A rank without fragments writes no
+  // file.
   SaveReport commit();
 
  private:
@@ -51,18 +58,28 @@ class Saver {
 
 std::string shard_file_name(int tensor, int pipeline, int data);  // "shard_tp000_pp000_dp00000.h5"
 
-// What an interrupted save of this run left behind under `checkpoints` is removed. One rank calls it, before training.
+// What interrupted saves of this run left behind under `checkpoints` is removed: hidden siblings of step directories,
+// named
+// ".step_000001000.HOST.PID-N.tmp" (or .trash). One rank calls it before training, while it holds the run's lock: so a
+// save of another process is a dead one. Those of a process that still lives on this host are left alone, and so is
+// every other name.
 void remove_leftovers(const Path& checkpoints);
 
-// Which of the committed steps go once `newest` is there: all but the last `keep_last` (0: none goes) and those that
-// `keep_every` divides (0: no such). Pure.
+// The steps of a folder of checkpoints that have a COMMIT, ascending; cheap, nothing is opened.
+std::vector<std::int64_t> committed_steps(const Path& checkpoints);
+
+// Which of the committed steps go: all but the last `keep_last` (0: none goes) and those that `keep_every` divides (0:
+// no such). Steps after `saved`, the one just saved, are of a future that a resumed run left: they neither count nor
+// go. Pure.
 std::vector<std::int64_t> steps_to_remove(std::vector<std::int64_t> committed, std::int64_t keep_last,
-                                          std::int64_t keep_every);
-// Removes a committed step so that a crash on the way leaves nothing that looks complete.
+                                          std::int64_t keep_every, std::optional<std::int64_t> saved = std::nullopt);
+// Removes a committed step so that a crash on the way leaves nothing that looks complete: it is renamed first.
 void remove_step(const Path& step_directory);
 
-// Writes manifest, common.h5 and COMMIT into a folder whose shard files lie there, for programs that write checkpoints
-// alone (the folder is committed by AtomicDirectory).
+// Writes common.h5, manifest.json and, last, COMMIT into a folder whose shard files lie there, for programs that write
+// checkpoints alone (the folder is committed by AtomicDirectory). The manifest lists the shards; sizes and checksums of
+// files are taken from what lies there, and the files are complete: ShardWriter::finish() has been called. Tensors are
+// sorted; their digests are the sums of WrittenFragment::digest. DataError if fragments do not tile the tensors.
 void write_manifest(const Path& folder, const Manifest& manifest);
 
 }  // namespace convoy::checkpoint

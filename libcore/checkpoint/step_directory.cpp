@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "libcore/base/error.h"
+#include "libcore/checkpoint/save.h"
 
 namespace convoy::checkpoint {
 namespace {
@@ -37,6 +38,33 @@ std::optional<std::int64_t> parse_step_directory(std::string_view name) {
   const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, step);
   if (error != std::errc() || stop != end || step_directory_name(step) != name) return std::nullopt;
   return step;
+}
+
+std::vector<std::int64_t> step_directories(const Path& checkpoints) {
+  std::vector<std::int64_t> steps;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(checkpoints, error)) {
+    if (const std::optional<std::int64_t> step = parse_step_directory(entry.path().filename().string()))
+      steps.push_back(*step);
+  }
+  return steps;
+}
+
+std::string shard_file_name(int tensor, int pipeline, int data) {
+  return fmt::format("shard_tp{:03}_pp{:03}_dp{:05}.h5", tensor, pipeline, data);
+}
+
+std::optional<ShardCoordinates> parse_shard_file_name(std::string_view name) {
+  ShardCoordinates rank;
+  const auto number_after = [name](std::string_view key, int& number) {
+    const std::size_t at = name.find(key);
+    if (at == std::string_view::npos) return false;
+    return std::from_chars(name.data() + at + key.size(), name.data() + name.size(), number).ec == std::errc();
+  };
+  if (!number_after("_tp", rank.tensor) || !number_after("_pp", rank.pipeline) || !number_after("_dp", rank.data))
+    return std::nullopt;
+  if (shard_file_name(rank.tensor, rank.pipeline, rank.data) != name) return std::nullopt;
+  return rank;
 }
 
 Path checkpoints_folder(const Path& run) { return run / "checkpoints"; }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "libcore/base/file.h"
 
@@ -16,6 +17,16 @@ namespace convoy::checkpoint {
 std::string step_directory_name(std::int64_t step);
 // The step of such a name; empty for any other name (temporary siblings included).
 std::optional<std::int64_t> parse_step_directory(std::string_view name);
+
+// The steps whose directories lie in a folder of checkpoints, whatever is in them; none if there is no such folder. In
+// no order.
+std::vector<std::int64_t> step_directories(const Path& checkpoints);
+
+// The file that a rank writes: "shard_tp000_pp000_dp00000.h5". (shard_file_name() of save.h builds it.)
+struct ShardCoordinates {
+  int tensor = 0, pipeline = 0, data = 0;
+};
+std::optional<ShardCoordinates> parse_shard_file_name(std::string_view name);  // empty for any other name
 
 // RUN/checkpoints.
 Path checkpoints_folder(const Path& run);

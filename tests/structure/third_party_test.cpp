@@ -30,7 +30,7 @@ const std::vector<Library> kLibraries = {
     {"zstd", "zstd.*\\.h", "libcore/data/[a-z_]+\\.cpp"},
     {"OpenSSL", "openssl/.*", "libcore/base/checksum\\.cpp"},
     {"xxHash", "xxhash\\.h", "libcore/base/checksum\\.cpp"},
-    {"HDF5", "hdf5.*|H5.*", "nowhere"},
+    {"HDF5", "hdf5.*|H5.*", "libcore/checkpoint/hdf5_file\\.cpp"},
     {"MPI", "mpi\\.h", "libcore/comm/mpi/[a-z_]+\\.(cpp|h)"},
     {"protobuf", "google/protobuf/.*", "nowhere"},
     // oneDNN runs on OpenMP, and a worker of ours tells it to use no team of its own.
