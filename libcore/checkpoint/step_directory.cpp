@@ -7,6 +7,8 @@
 #include <charconv>
 
 #include "libcore/base/error.h"
+#include "libcore/base/log.h"
+#include "libcore/checkpoint/checkpoint.h"
 #include "libcore/checkpoint/save.h"
 
 namespace convoy::checkpoint {
@@ -15,16 +17,26 @@ namespace {
 constexpr std::string_view kPrefix = "step_";
 constexpr std::size_t kDigits = 9;
 
-bool holds_weights(const Path& folder) { return std::filesystem::exists(folder / "config.json"); }
+bool is_hf_folder(const Path& folder) { return std::filesystem::exists(folder / "config.json"); }
+
+// One of ours opens, or says why not.
+bool holds_weights(const Path& folder) {
+  if (!is_step_directory(folder)) return is_hf_folder(folder);
+  try {
+    const Checkpoint opened(folder);
+    return true;
+  } catch (const Error& error) {
+    log_warning(fmt::format("{}: passed over: {}", folder.filename().string(), error.what()));
+    return false;
+  }
+}
 
 std::optional<std::int64_t> newest_step(const Path& folder) {
-  std::optional<std::int64_t> newest;
-  if (!std::filesystem::is_directory(folder)) return newest;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::optional<std::int64_t> step = parse_step_directory(entry.path().filename().string());
-    if (step && holds_weights(entry.path())) newest = std::max(newest.value_or(*step), *step);
-  }
-  return newest;
+  std::vector<std::int64_t> steps = step_directories(folder);
+  std::sort(steps.rbegin(), steps.rend());
+  for (const std::int64_t step : steps)
+    if (holds_weights(folder / step_directory_name(step))) return step;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -76,12 +88,12 @@ Path resolve_checkpoint(const Path& path) {
                     "Hugging Face folder",
                     path.string()));
   }
-  if (holds_weights(path)) return path;
+  if (is_step_directory(path) || is_hf_folder(path)) return path;
   const Path folder = checkpoints_folder(path);
   if (const std::optional<std::int64_t> step = newest_step(folder)) return folder / step_directory_name(*step);
   throw DataError(
-      fmt::format("{} holds no checkpoint: expected config.json with model.safetensors, or committed step "
-                  "directories under checkpoints/, found neither",
+      fmt::format("{} holds no checkpoint: expected COMMIT and manifest.json, or config.json with "
+                  "model.safetensors, or a committed step directory under checkpoints/, found none of them",
                   path.string()));
 }
 

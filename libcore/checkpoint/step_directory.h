@@ -31,8 +31,9 @@ std::optional<ShardCoordinates> parse_shard_file_name(std::string_view name);  /
 // RUN/checkpoints.
 Path checkpoints_folder(const Path& run);
 
-// A folder that holds weights: `path` itself if it is a step directory or a Hugging Face folder, else the newest step
-// directory of the run directory `path`. ConfigError if `path` does not exist, DataError if it holds neither.
+// A folder that holds weights: `path` itself if it is a step directory or a Hugging Face folder, else the newest step of
+// the run directory `path` that opens (newer ones that do not are named in a warning). ConfigError if `path` does not
+// exist, DataError if it holds neither.
 Path resolve_checkpoint(const Path& path);
 
 }  // namespace convoy::checkpoint
