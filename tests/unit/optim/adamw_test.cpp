@@ -105,5 +105,71 @@ TEST_F(AdamWTest, Fp32WeightsAreTheirOwnMaster) {
   EXPECT_EQ(optimizer.master(1).data, parameters.weight(1).data);
 }
 
+// Rank 1 of two under ZeRO 1: the second half of the matrix, nothing of the bias.
+std::vector<parallel::Range> some_shares() { return {{1, 2}, {2, 2}}; }
+
+TEST_F(AdamWTest, UpdatesItsSharesAlone) {
+  AdamW whole(parameters, {.clip_norm = 0.0});
+  model::Parameters shared(two_parameters(), DType::kF32, true);
+  AdamW part(shared, {.clip_norm = 0.0}, some_shares());
+  for (model::Parameters* each : {&parameters, &shared}) {
+    set(each->weight(0), 2.0f, -1.0f);
+    set(each->weight(1), 3.0f, 4.0f);
+    set(each->gradient(0), 3.0f, -0.25f);
+    set(each->gradient(1), 1.0f, 1.0f);
+  }
+  whole.step(stream, 0.1, 1, 0.0);
+  part.step(stream, 0.1, 1, 0.0);
+  EXPECT_EQ(shared.weight(0).as<float>()[0], 2.0f);
+  EXPECT_EQ(shared.weight(0).as<float>()[1], parameters.weight(0).as<float>()[1]);
+  EXPECT_EQ(shared.weight(1).as<float>()[0], 3.0f);
+  EXPECT_EQ(shared.weight(1).as<float>()[1], 4.0f);
+}
+
+TEST_F(AdamWTest, HoldsMomentsOfItsSharesAlone) {
+  AdamW optimizer(parameters, {.beta1 = 0.9, .beta2 = 0.5, .clip_norm = 0.0}, some_shares());
+  EXPECT_EQ(optimizer.share(0), (parallel::Range{1, 2}));
+  EXPECT_EQ(optimizer.first_moment(0).shape, (tensor::Shape{1}));
+  EXPECT_EQ(optimizer.second_moment(1).count(), 0);
+  set(parameters.gradient(0), 8.0f, 2.0f);
+  optimizer.step(stream, 0.1, 1, 0.0);
+  EXPECT_NEAR(optimizer.first_moment(0).as<float>()[0], 0.1 * 2.0, kFp32);
+  EXPECT_NEAR(optimizer.second_moment(0).as<float>()[0], 0.5 * 4.0, 2 * kFp32);
+}
+
+TEST_F(AdamWTest, PublishesTheMastersOfItsSharesAlone) {
+  model::Parameters half(two_parameters(), DType::kBF16, true);
+  AdamW optimizer(half, {}, some_shares());
+  EXPECT_EQ(optimizer.master(0).count(), 1);
+  EXPECT_EQ(optimizer.master(1).count(), 0);
+  optimizer.master(0).as<float>()[0] = 0.375f;
+  optimizer.publish(stream);
+  EXPECT_EQ(half.weight(0).as<std::uint16_t>()[0], 0);
+  EXPECT_EQ(half.weight(0).as<std::uint16_t>()[1], tensor::to_bf16(0.375f).bits);
+}
+
+TEST_F(AdamWTest, SquaresAreThoseOfItsSharesOfPrimaryParameters) {
+  std::vector<model::LocalParameter> table;
+  for (const Parameter& parameter : two_parameters()) table.push_back({parameter, tensor::whole(parameter.shape)});
+  table[1].primary = false;
+  model::Parameters replicas(table, DType::kF32, true);
+  set(replicas.gradient(0), 3.0f, 4.0f);
+  set(replicas.gradient(1), 100.0f, 100.0f);
+  EXPECT_DOUBLE_EQ(AdamW(replicas, {}).gradient_squares(stream), 25.0);
+  EXPECT_DOUBLE_EQ(AdamW(replicas, {}, some_shares()).gradient_squares(stream), 16.0);
+}
+
+// What is not primary is updated all the same: every copy follows the same gradient.
+TEST_F(AdamWTest, UpdatesCopiesLikePrimaryParameters) {
+  std::vector<model::LocalParameter> table;
+  for (const Parameter& parameter : two_parameters()) table.push_back({parameter, tensor::whole(parameter.shape)});
+  table[0].primary = false;
+  model::Parameters copies(table, DType::kF32, true);
+  AdamW optimizer(copies, {.weight_decay = 0.0, .clip_norm = 0.0});
+  set(copies.gradient(0), 1.0f, -1.0f);
+  optimizer.step(stream, 0.1, 1, 0.0);
+  EXPECT_NEAR(copies.weight(0).as<float>()[0], -0.1, kFp32);
+}
+
 }  // namespace
 }  // namespace convoy::optim

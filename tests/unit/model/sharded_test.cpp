@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model that ranks share against the same model on one rank: extents that no number of ranks divides, every layout.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "libcore/base/error.h"
+#include "libcore/comm/threads.h"
+#include "libcore/ops/backend.h"
+#include "libcore/ops/classifier.h"
+#include "libcore/ops/optimizer.h"
+#include "tests/unit/model/sharded_run.h"
+#include "tests/unit/ops/allocation_counter.h"
+
+namespace convoy::model {
+namespace {
+
+using parallel::ScheduleKind;
+using tensor::DType;
+using tensor::Tensor;
+
+constexpr std::int64_t kBatch = 2, kSequence = 7;
+constexpr std::uint64_t kSeed = 11;
+constexpr float kScale = 0.25f;
+// Sums of a few hundred fp32 terms in another order.
+constexpr double kRounding = 1e-5;
+
+// Four heads for up to four ranks; an odd vocabulary, ten ffn columns and three layers, which they do not divide.
+Config tiny(Architecture architecture, bool tied) {
+  Config c;
+  c.architecture = architecture;
+  c.vocabulary = 13;
+  c.layers = 3;
+  c.width = 16;
+  c.heads = c.key_value_heads = 4;
+  c.head_size = 4;
+  c.ffn_width = 10;
+  c.positions = kSequence + 1;
+  c.tied_embeddings = tied;
+  c.attention_bias = c.mlp_bias = true;
+  c.initializer_range = 0.5;
+  return c;
+}
+
+struct Data {
+  std::vector<Tensor> tokens, targets, positions;
+  std::vector<Batch> batches;
+
+  Data(const Config& config, int micro_batches, bool documents) {
+    const auto filled = [](std::int64_t factor, std::int64_t offset, std::int64_t modulus) {
+      Tensor made({kBatch, kSequence}, DType::kI32);
+      for (std::int64_t i = 0; i < kBatch * kSequence; ++i)
+        made.as<std::int32_t>()[i] = static_cast<std::int32_t>((i * factor + offset) % modulus);
+      return made;
+    };
+    for (int i = 0; i < micro_batches; ++i) {
+      tokens.push_back(filled(5, 3 + i, config.vocabulary));
+      targets.push_back(filled(7, 1 + 2 * i, config.vocabulary));
+      targets.back().as<std::int32_t>()[4 + i] = ops::kIgnoredTarget;
+      Tensor position({kBatch, kSequence}, DType::kI32);
+      for (std::int64_t j = 0; j < kBatch * kSequence; ++j) {
+        const std::int64_t t = j % kSequence;
+        position.as<std::int32_t>()[j] = static_cast<std::int32_t>(t < 3 + i % 2 ? t : t - (3 + i % 2));
+      }
+      positions.push_back(std::move(position));
+    }
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      batches.push_back({.tokens = tokens[i].view(), .targets = targets[i].view(), .positions = {}});
+      if (documents) batches.back().positions = positions[i].view();
+    }
+  }
+};
+
+// Random everywhere, norms and biases too: a bias that two ranks add, or a norm's gradient that one lacks, shows.
+void fill(ShardedRun& run) {
+  for (std::size_t i = 0; i < run.parameters().size(); ++i) {
+    LocalParameter parameter = run.parameters().table()[i];
+    const bool is_one = parameter.init == Init::kOne;
+    parameter.init = Init::kNormal;
+    parameter.init_std = 0.3;
+    const tensor::MutableView values = tensor::flat_part(run.optimizer().master(i), 0, parameter.box.count());
+    initial_values(parameter, {0, values.count()}, kSeed, run.stream(), values);
+    for (std::int64_t j = 0; is_one && j < values.count(); ++j) values.as<float>()[j] += 1.0f;
+  }
+  run.publish();
+}
+
+struct Outcome {
+  LossSum evaluated, trained;
+  double norm = 0.0;
+  Gathered gradients, weights;
+};
+
+ShardedOptions options_of(int tensor, int pipeline, int micro_batches, DType dtype = DType::kF32,
+                          ScheduleKind schedule = ScheduleKind::kOneForwardOneBackward) {
+  ShardedOptions options{.layout = {}, .dtype = dtype, .batch = kBatch, .sequence = kSequence};
+  options.layout.tensor = tensor;
+  options.layout.pipeline = pipeline;
+  options.layout.schedule = schedule;
+  options.micro_batches = micro_batches;
+  return options;
+}
+
+void run_step(const Config& config, const ShardedOptions& options, const Data& data, Outcome& outcome) {
+  comm::run_ranks(options.layout.world(), [&](comm::Communicator& world) {
+    ShardedRun run(world, config, options, {});
+    fill(run);
+    const LossSum evaluated = run.evaluate(data.batches);
+    const LossSum trained = run.accumulate(data.batches, kScale);
+    const double norm = run.gradient_norm();
+    for (const int count : run.reports()) EXPECT_EQ(count, 1);
+    run.gather_gradients(outcome.gradients);
+    run.step(1e-2, 1, norm);
+    run.gather_weights(outcome.weights);
+    if (world.rank() != 0) return;
+    outcome.evaluated = evaluated;
+    outcome.trained = trained;
+    outcome.norm = norm;
+  });
+}
+
+void expect_near(const Gathered& got, const Gathered& expected) {
+  ASSERT_EQ(got.tensors().size(), expected.tensors().size());
+  for (const auto& [name, tensor] : expected.tensors()) {
+    const auto *a = got.tensors().at(name).as<float>(), *b = tensor.as<float>();
+    for (std::int64_t i = 0; i < tensor.shape().count(); ++i)
+      ASSERT_NEAR(a[i], b[i], kRounding + kRounding * std::abs(b[i])) << name << ", element " << i;
+  }
+}
+
+void expect_same_bits(const Gathered& got, const Gathered& expected) {
+  ASSERT_EQ(got.tensors().size(), expected.tensors().size());
+  for (const auto& [name, tensor] : expected.tensors()) {
+    const std::size_t bytes = static_cast<std::size_t>(tensor.shape().count()) * sizeof(float);
+    EXPECT_EQ(std::memcmp(got.tensors().at(name).as<float>(), tensor.as<float>(), bytes), 0) << name;
+  }
+}
+
+struct Choice {
+  const char* name;
+  Architecture architecture;
+  bool tied, documents;
+};
+
+class Sharded : public testing::TestWithParam<Choice> {
+ protected:
+  const Config config = tiny(GetParam().architecture, GetParam().tied);
+};
+
+TEST_P(Sharded, ComputesWhatOneRankComputes) {
+  constexpr int kMicroBatches = 3;
+  const Data data(config, kMicroBatches, GetParam().documents);
+  Outcome one;
+  run_step(config, options_of(1, 1, kMicroBatches), data, one);
+  for (const auto& [tensor, pipeline] : {std::pair{2, 1}, {4, 1}, {1, 2}, {1, 3}, {2, 2}, {4, 2}}) {
+    for (const ScheduleKind schedule : {ScheduleKind::kOneForwardOneBackward, ScheduleKind::kGpipe}) {
+      if (pipeline == 1 && schedule == ScheduleKind::kGpipe) continue;
+      SCOPED_TRACE(testing::Message() << "tensor " << tensor << ", pipeline " << pipeline);
+      Outcome got;
+      run_step(config, options_of(tensor, pipeline, kMicroBatches, DType::kF32, schedule), data, got);
+      EXPECT_EQ(got.trained.targets, one.trained.targets);
+      EXPECT_NEAR(got.evaluated.sum, one.evaluated.sum, kRounding * one.evaluated.sum);
+      EXPECT_NEAR(got.trained.sum, one.trained.sum, kRounding * one.trained.sum);
+      EXPECT_NEAR(got.norm, one.norm, kRounding * one.norm);
+      expect_near(got.gradients, one.gradients);
+    }
+  }
+}
+
+class ShardedUntied : public Sharded {};
+
+// Nothing is added in another order. (The two uses of a tied embedding would be.)
+TEST_P(ShardedUntied, StagesGiveTheBitsOfOneStage) {
+  for (const int micro_batches : {1, 3}) {
+    const Data data(config, micro_batches, GetParam().documents);
+    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+      Outcome one;
+      run_step(config, options_of(1, 1, micro_batches, dtype), data, one);
+      for (const ScheduleKind schedule : {ScheduleKind::kOneForwardOneBackward, ScheduleKind::kGpipe}) {
+        Outcome got;
+        run_step(config, options_of(1, 3, micro_batches, dtype, schedule), data, got);
+        EXPECT_EQ(got.trained.sum, one.trained.sum);
+        expect_same_bits(got.gradients, one.gradients);
+      }
+    }
+  }
+}
+
+TEST_P(Sharded, TheSameLayoutGivesTheSameBits) {
+  constexpr int kMicroBatches = 3;
+  const Data data(config, kMicroBatches, GetParam().documents);
+  Outcome first, second, gpipe;
+  run_step(config, options_of(2, 2, kMicroBatches, DType::kBF16), data, first);
+  run_step(config, options_of(2, 2, kMicroBatches, DType::kBF16), data, second);
+  run_step(config, options_of(2, 2, kMicroBatches, DType::kBF16, ScheduleKind::kGpipe), data, gpipe);
+  EXPECT_EQ(first.trained.sum, second.trained.sum);
+  expect_same_bits(first.weights, second.weights);
+  expect_same_bits(first.weights, gpipe.weights);
+}
+
+constexpr Choice kGpt2Untied{"gpt2_untied_documents", Architecture::kGpt2, false, true};
+constexpr Choice kLlamaUntied{"llama_untied", Architecture::kLlama, false, false};
+const auto kName = [](const auto& test) { return test.param.name; };
+
+INSTANTIATE_TEST_SUITE_P(Choices, Sharded,
+                         testing::Values(Choice{"gpt2_tied", Architecture::kGpt2, true, false}, kGpt2Untied,
+                                         Choice{"llama_tied_documents", Architecture::kLlama, true, true},
+                                         kLlamaUntied),
+                         kName);
+INSTANTIATE_TEST_SUITE_P(Choices, ShardedUntied, testing::Values(kGpt2Untied, kLlamaUntied), kName);
+
+// The control of the tests above: they see a step that is left out.
+TEST(ShardedModel, ATiedEmbeddingHasAnotherGradientIfItsEndsAreNotSummed) {
+  const Config config = tiny(Architecture::kGpt2, true);
+  const Data data(config, 1, false);
+  double norms[2] = {};
+  for (const bool sum : {true, false}) {
+    ShardedOptions options = options_of(1, 2, 1);
+    options.sum_tied_ends = sum;
+    comm::run_ranks(2, [&](comm::Communicator& world) {
+      ShardedRun run(world, config, options, {});
+      fill(run);
+      run.accumulate(data.batches, kScale);
+      const double norm = run.gradient_norm();
+      if (world.rank() == 0) norms[sum ? 0 : 1] = norm;
+    });
+  }
+  EXPECT_GT(std::abs(norms[0] - norms[1]), 0.05 * norms[0]);
+}
+
+TEST(ShardedModel, KeepsFewerBytesThanTheWholeModel) {
+  const Config config = tiny(Architecture::kLlama, false);
+  device::Stream stream(ops::cpu_backend(), 1);
+  Parameters whole(local_parameters(config, whole_model(config)), DType::kF32, true);
+  const std::size_t all = Model(stream, config, whole, kBatch, kSequence, true).activation_bytes();
+  comm::run_ranks(2, [&](comm::Communicator& world) {
+    Shard shard = whole_model(config);
+    shard.tensor_group = &world;
+    shard.tensor_rank = world.rank();
+    shard.tensor_size = 2;
+    device::Stream own(ops::cpu_backend(), 1);
+    Parameters part(local_parameters(config, shard), DType::kF32, true);
+    const Model model(own, config, part, shard, {.batch = kBatch, .sequence = kSequence});
+    EXPECT_LT(model.activation_bytes(), all);
+  });
+}
+
+TEST(ShardedModel, ReportsBlocksFromTheLastToTheFirstAndTheTokenEmbeddingLast) {
+  const Config config = tiny(Architecture::kGpt2, true);
+  const Data data(config, 1, false);
+  device::Stream stream(ops::cpu_backend(), 1);
+  Parameters parameters(parameter_table(config), DType::kF32, true);
+  Model model(stream, config, parameters, kBatch, kSequence, true);
+  model.pack(stream);
+  std::vector<std::pair<std::size_t, std::size_t>> reported;
+  model.forward_backward(stream, data.batches[0], 1.0f,
+                         [&](std::size_t begin, std::size_t end) { reported.emplace_back(begin, end); });
+  // Two embeddings, three blocks of 16 tensors, the final norm's two.
+  EXPECT_THAT(reported, testing::ElementsAre(testing::Pair(50, 52), testing::Pair(34, 50), testing::Pair(18, 34),
+                                             testing::Pair(2, 18), testing::Pair(1, 2), testing::Pair(0, 1)));
+}
+
+// Two micro-batches through the middle of a pipeline, by hand.
+TEST(ShardedModel, AStagesSteadyStepAllocatesNothing) {
+  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kLlama}) {
+    const Config config = tiny(architecture, false);
+    const Data data(config, 2, true);
+    Shard middle;
+    middle.layers = {1, 2};
+    middle.first = middle.last = false;
+    device::Stream stream(ops::cpu_backend(), 1);
+    Parameters parameters(local_parameters(config, middle), DType::kF32, true);
+    Model model(stream, config, parameters, middle, {.batch = kBatch, .sequence = kSequence, .sets = 2});
+    std::size_t reported = 0;
+    const GradientsReady ready = [&](std::size_t begin, std::size_t end) { reported += end - begin; };
+    const auto step = [&] {
+      model.pack(stream);
+      for (int i = 0; i < 2; ++i) {
+        ops::fill_zero(stream, model.input(data.batches[static_cast<std::size_t>(i)], i));
+        model.forward(stream, data.batches[static_cast<std::size_t>(i)], i);
+      }
+      for (int i = 0; i < 2; ++i) {
+        const Batch& batch = data.batches[static_cast<std::size_t>(i)];
+        ops::fill_zero(stream, model.output_gradient(batch));
+        model.backward_input(stream, batch, i, kScale);
+        model.backward_weight(stream, batch, i, ready);
+      }
+    };
+    step();
+    stream.seal_scratch();
+    const std::int64_t before = ops::test::allocation_count();
+    step();
+    EXPECT_EQ(ops::test::allocation_count(), before);
+    EXPECT_EQ(reported, 4 * parameters.size());
+  }
+}
+
+// Where the next gradient arrives is not where the last one lies, which the weights' gradients still need.
+TEST(ShardedModel, MayReceiveTheNextGradientBeforeItsWeightsHadTheLast) {
+  const Config config = tiny(Architecture::kLlama, false);
+  const Data data(config, 1, false);
+  Shard first;
+  first.layers = {0, 1};
+  first.last = false;
+  std::vector<float> gradients[2];
+  for (const bool early : {false, true}) {
+    device::Stream stream(ops::cpu_backend(), 1);
+    Parameters parameters(local_parameters(config, first), DType::kF32, true);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      initial_values(parameters.table()[i], {0, parameters.weight(i).count()}, kSeed, stream, parameters.weight(i));
+    }
+    Model model(stream, config, parameters, first, {.batch = kBatch, .sequence = kSequence});
+    model.pack(stream);
+    model.forward(stream, data.batches[0], 0);
+    const auto receive = [&](float value) {
+      const tensor::MutableView gradient = model.output_gradient(data.batches[0]);
+      for (std::int64_t i = 0; i < gradient.count(); ++i)
+        gradient.as<float>()[i] = value * static_cast<float>(i % 5 - 2);
+    };
+    receive(1.0f);
+    model.backward_input(stream, data.batches[0], 0, kScale);
+    if (early) receive(3.0f);
+    model.backward_weight(stream, data.batches[0], 0, {});
+    const tensor::MutableView down = parameters.gradient(parameters.index("model.layers.0.mlp.down_proj.weight"));
+    gradients[early ? 1 : 0].assign(down.as<float>(), down.as<float>() + down.count());
+  }
+  EXPECT_EQ(gradients[0], gradients[1]);
+}
+
+TEST(ShardedModel, RefusesParametersOfAnotherShardAndCallsOfAnotherLayout) {
+  const Config config = tiny(Architecture::kLlama, true);
+  const Data data(config, 1, false);
+  device::Stream stream(ops::cpu_backend(), 1);
+  Parameters whole(parameter_table(config), DType::kF32, true);
+  Shard first = whole_model(config);
+  first.layers = {0, 1};
+  first.last = false;
+  const ModelSize size{.batch = kBatch, .sequence = kSequence};
+  EXPECT_THROW(Model(stream, config, whole, first, size), InternalError);
+  Parameters part(local_parameters(config, first), DType::kF32, true);
+  Model stage(stream, config, part, first, size);
+  EXPECT_THROW(stage.forward_backward(stream, data.batches[0], 1.0f), InternalError);
+  EXPECT_THROW(stage.evaluate(stream, data.batches[0]), InternalError);
+  EXPECT_THROW(stage.loss(stream, data.batches[0], 0), InternalError);
+  EXPECT_THROW(stage.forward(stream, data.batches[0], 1), InternalError);
+  Model all(stream, config, whole, kBatch, kSequence, true);
+  EXPECT_THROW(all.backward_input(stream, data.batches[0], 0, 1.0f), InternalError);
+}
+
+}  // namespace
+}  // namespace convoy::model
