@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "libcore/base/checksum.h"
 #include "libcore/base/error.h"
@@ -79,6 +80,13 @@ void expect(const Path& path, const Json& commit, const Vouched& vouched) {
 }
 
 }  // namespace
+
+std::string random_save_id() {
+  std::random_device source;
+  std::string id;
+  for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", static_cast<std::uint32_t>(source()));
+  return id;
+}
 
 void write_commit(const Path& folder, Manifest manifest) {
   manifest.files.push_back(write_common(folder, manifest));

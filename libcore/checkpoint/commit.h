@@ -3,6 +3,8 @@
 // module.
 #pragma once
 
+#include <string>
+
 #include "libcore/base/file.h"
 #include "libcore/checkpoint/manifest.h"
 
@@ -10,6 +12,9 @@ namespace convoy::checkpoint {
 
 constexpr const char* kManifestFile = "manifest.json";
 constexpr const char* kCommitFile = "COMMIT";
+
+// What all files of one save carry, and no other's.
+std::string random_save_id();
 
 // Adds common.h5 to the files of the manifest and writes it, manifest.json and, last, COMMIT, each synced. `manifest`
 // is complete but for that file: sizes and checksums of the shards are known.

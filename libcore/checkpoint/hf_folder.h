@@ -57,6 +57,9 @@ struct HfWriteOptions {
 };
 void write_hf_folder(const Path& folder, const std::vector<NamedTensor>& tensors, const HfWriteOptions& options);
 
+// generation_config.json as transformers derives it from a model's configuration.
+std::string generation_config(const std::string& config_json);
+
 // Our unfused fp32 tensors under Hugging Face's names, GPT-2's c_attn joined: for write_hf_folder and --dump-gradients.
 void write_hf_tensors(const Path& file, const std::vector<NamedTensor>& tensors, tensor::DType dtype);
 

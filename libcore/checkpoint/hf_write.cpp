@@ -39,7 +39,8 @@ void write_joined(const std::vector<View>& parts, DType dtype, const ByteSink& s
   }
 }
 
-// generation_config.json as transformers derives it from a model's configuration.
+}  // namespace
+
 std::string generation_config(const std::string& config_json) {
   const auto config = nlohmann::ordered_json::parse(config_json);
   nlohmann::ordered_json generation;
@@ -49,8 +50,6 @@ std::string generation_config(const std::string& config_json) {
   }
   return generation.dump(2) + "\n";
 }
-
-}  // namespace
 
 void write_hf_tensors(const Path& file, const std::vector<NamedTensor>& tensors, DType dtype) {
   check(dtype == DType::kF32 || dtype == DType::kBF16, "a Hugging Face folder is written in fp32 or bf16");

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <random>
 
 #include "libcore/base/error.h"
 #include "libcore/base/log.h"
@@ -32,13 +31,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kStagingAlignment = 64;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-std::string random_save_id() {
-  std::random_device source;
-  std::string id;
-  for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", static_cast<std::uint32_t>(source()));
-  return id;
-}
 
 // Puts the folder under its name. What was there before, a step of a future that the run left, comes to lie where the
 // folder was.
