@@ -40,7 +40,8 @@ Threads share_memory(const ReshardLimits& limits) {
   const std::int64_t left = limits.memory - kProgramMemory;
   const int most = static_cast<int>(std::max<std::int64_t>(1, left / (kThreadMemory + kLeastRows)));
   const int count = std::clamp(limits.threads, 1, most);
-  return {count, static_cast<std::size_t>(left / count - kThreadMemory)};
+  const std::int64_t most_bytes = left / count - kThreadMemory;
+  return {count, static_cast<std::size_t>(limits.piece > 0 ? std::min(limits.piece, most_bytes) : most_bytes)};
 }
 
 Box bounding(const Box& a, const Box& b) {

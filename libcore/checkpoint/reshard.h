@@ -55,6 +55,7 @@ using BoxReader = std::function<void(std::size_t tensor, const tensor::Box& box,
 struct ReshardLimits {
   std::int64_t memory = std::int64_t{256} << 20;  // bytes, of all threads together
   int threads = 1;
+  std::int64_t piece = 0;  // bytes of a tensor that a thread holds at a time; 0: all that the memory allows
 };
 constexpr std::int64_t kLeastReshardMemory = std::int64_t{32} << 20;
 
