@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include <new>
 #include <optional>
 #include <system_error>
+#include <thread>
 
 #include "libcore/app/command_line.h"
 #include "libcore/app/config_file.h"
@@ -244,9 +246,22 @@ int flushed(int code) {
   throw EnvironmentError(fmt::format("cannot write to stdout: {}", std::strerror(errno)));
 }
 
-int failed(const std::string& title, ExitCode code, std::string_view message) {
-  fmt::print(stderr, "{}: error: {}\n", title, message);
+// How long the launcher has to end the other ranks of a job whose rank 0 has told them all what is wrong.
+constexpr std::chrono::seconds kHeadStart(2);
+
+// Ends a run with an error; `alike`: every rank of the job has it.
+int failed(const Program& program, const std::string& title, ExitCode code, std::string_view message,
+           bool alike = false) {
+  const std::string place = alike || program.place.empty() ? "" : program.place + ": ";
+  if (!alike || program.rank == 0) fmt::print(stderr, "{}: {}error: {}\n", title, place, message);
+  if (program.after_error) program.after_error(static_cast<int>(code));
   return static_cast<int>(code);
+}
+
+int refused(const Program& program, const std::string& title, const ConfigError& error) {
+  if (program.rank != 0) std::this_thread::sleep_for(kHeadStart);
+  return failed(program, title, error.code(), fmt::format("{}\n'{} --help' explains the usage.", error.what(), title),
+                program.rank == 0);
 }
 
 }  // namespace
@@ -256,17 +271,19 @@ int run(const Program& program, int argc, const char* const* argv) {
   try {
     return flushed(dispatch(program, Texts(argv, argv + argc), title));
   } catch (const ConfigError& error) {
-    return failed(title, error.code(), fmt::format("{}\n'{} --help' explains the usage.", error.what(), title));
+    return refused(program, title, error);
+  } catch (const AgreedError& error) {
+    return failed(program, title, error.code(), error.what(), true);
   } catch (const Error& error) {
-    return failed(title, error.code(), error.what());
+    return failed(program, title, error.code(), error.what());
   } catch (const std::bad_alloc& error) {
-    return failed(title, exit_code_of(error), "out of memory; give the job more, or make its work smaller");
+    return failed(program, title, exit_code_of(error), "out of memory; give the job more, or make its work smaller");
   } catch (const std::system_error& error) {  // of the file system, of starting threads, of a full stdout
-    return failed(title, exit_code_of(error), error.what());
+    return failed(program, title, exit_code_of(error), error.what());
   } catch (const std::exception& error) {
-    return failed(title, exit_code_of(error), fmt::format("internal error: {}", error.what()));
+    return failed(program, title, exit_code_of(error), fmt::format("internal error: {}", error.what()));
   } catch (...) {
-    return failed(title, ExitCode::kInternal, "internal error: an exception of an unknown type");
+    return failed(program, title, ExitCode::kInternal, "internal error: an exception of an unknown type");
   }
 }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "libcore/base/error.h"
+#include "libcore/comm/call.h"
 
 namespace convoy::comm {
 namespace {
@@ -103,6 +104,8 @@ std::unique_ptr<Communicator> Communicator::split(int color, int key, const std:
 void Communicator::set_nodes(std::vector<std::string> nodes) {
   nodes_ = std::make_shared<const std::vector<std::string>>(std::move(nodes));
 }
+
+std::string Communicator::place_of(int world_rank) const { return rank_text(world_rank, nodes()); }
 
 void Communicator::end_job(int exit_code) noexcept { do_end_job(exit_code); }
 

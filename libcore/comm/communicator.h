@@ -64,8 +64,11 @@ class Communicator {
   void set_watchdog(double seconds) { watchdog_seconds_ = seconds; }
   double watchdog_seconds() const { return watchdog_seconds_; }
 
-  // The node of every rank of the world, for messages. Groups made by split() later inherit it.
+  // The node of every rank of the world, for messages; MPI's world begins with the host names. Groups made by split()
+  // later inherit it.
   void set_nodes(std::vector<std::string> nodes);
+  // "rank 5 (node n02)", of a rank of the world; without the node where it is not known.
+  std::string place_of(int world_rank) const;
 
   // Ends the whole job, all ranks, with this exit code: for an error that the others cannot learn of in any other way.
   // With one rank, or between threads, it makes the peers' calls throw and returns.

@@ -72,10 +72,10 @@ std::vector<int> world_ranks_of(MPI_Comm group, MPI_Comm world, int size) {
 }  // namespace
 
 std::unique_ptr<Communicator> make_mpi_world(const MpiOptions& options) {
-  auto job = std::make_shared<Job>(options);
-  const int rank = job->rank(), size = job->size();
-  const MPI_Comm world = job->world();
-  return std::make_unique<MpiCommunicator>(std::move(job), world, rank, size, "world");
+  const auto job = std::make_shared<Job>(options);
+  auto world = std::make_unique<MpiCommunicator>(job, job->world(), job->rank(), job->size(), "world");
+  world->set_nodes(job->hosts());
+  return world;
 }
 
 MpiCommunicator::MpiCommunicator(std::shared_ptr<Job> job, MPI_Comm group, int rank, int size, std::string name)
@@ -163,7 +163,7 @@ void MpiCommunicator::give_up(const Call& call, double seconds) {
   const Report mine = make_report(job_->rank(), call, world_ranks_, name());
   const std::vector<Report> heard = job_->ask(mine);
   abandon();
-  throw ClusterError(conclusion(mine, world_ranks_, job_->size(), heard, seconds, names()));
+  throw ClusterError(conclusion(mine, world_ranks_, job_->size(), heard, seconds, nodes()));
 }
 
 // The buffers of what is posted may be gone soon.

@@ -57,7 +57,6 @@ class MpiCommunicator final : public Communicator {
   void reap_outgoing();
 
   int peer(int distance) const { return (rank() + distance + size()) % size(); }
-  const std::vector<std::string>* names() const { return nodes() != nullptr ? nodes() : &job_->hosts(); }
 
   std::shared_ptr<Job> job_;
   MPI_Comm group_;

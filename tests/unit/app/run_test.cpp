@@ -46,6 +46,9 @@ class Run : public testing::Test {
   std::string model_ = "tiny";
   std::function<int(const Session&)> action_ = [](const Session&) { return 0; };
   Session session_;
+  int rank_ = 0;
+  std::string place_;
+  std::vector<int> ended_;  // with which exit code, by after_error
 
  private:
   Program program() {
@@ -67,7 +70,10 @@ class Run : public testing::Test {
             .purpose = "trains",
             .config_table = "train",
             .commands = {train, plan},
-            .libraries = {{"oneDNN", "2.6.3"}}};
+            .libraries = {{"oneDNN", "2.6.3"}},
+            .rank = rank_,
+            .place = place_,
+            .after_error = [this](int code) { ended_.push_back(code); }};
   }
   std::int64_t devices_ = 1;
 };
@@ -207,6 +213,37 @@ TEST_F(Run, TurnsExceptionsIntoTheDocumentedCodes) {
   const Program program{.name = "convoy-train",
                         .commands = {Command{.name = "run", .purpose = "x", .details = longer_than_a_buffer}}};
   std::_Exit(run(program, static_cast<int>(arguments.size()), arguments.data()));
+}
+
+TEST_F(Run, WhatAllRanksFindIsToldByTheFirst) {
+  action_ = [](const Session&) -> int { throw AgreedError(ExitCode::kData, "rank 1: shard 7 is torn"); };
+  place_ = "rank 0 (node n01)";
+  const Said first = call({"run"});
+  rank_ = 1;
+  place_ = "rank 1 (node n01)";
+  const Said second = call({"run"});
+  EXPECT_EQ(first.err, "convoy-train run: error: rank 1: shard 7 is torn\n");
+  EXPECT_EQ(second.err, "");
+  EXPECT_EQ(first.code, 3);
+  EXPECT_EQ(second.code, 3);
+  EXPECT_THAT(ended_, ElementsAre(3, 3));
+}
+
+TEST_F(Run, WhatOneRankMeetsIsToldWithItsPlace) {
+  action_ = [](const Session&) -> int { throw ClusterError("the network is gone"); };
+  rank_ = 3;
+  place_ = "rank 3 (node n02)";
+  EXPECT_EQ(call({"run"}).err, "convoy-train run: rank 3 (node n02): error: the network is gone\n");
+  EXPECT_THAT(ended_, ElementsAre(5));
+}
+
+TEST_F(Run, AWrongCommandLineIsToldWithoutAPlaceByTheFirstRank) {
+  place_ = "rank 0 (node n01)";
+  EXPECT_THAT(call({"run", "--stpes", "3"}).err, StartsWith("convoy-train run: error: unknown flag --stpes"));
+  rank_ = 1;
+  place_ = "rank 1 (node n01)";
+  // It is still there: it may be the only one whose node lacks the file.
+  EXPECT_THAT(call({"run", "--stpes", "3"}).err, StartsWith("convoy-train run: rank 1 (node n01): error: unknown flag"));
 }
 
 TEST_F(Run, OnAFullDiskBehindStdoutEndsWithSeven) {
