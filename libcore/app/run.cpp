@@ -249,19 +249,32 @@ int flushed(int code) {
 // How long the launcher has to end the other ranks of a job whose rank 0 has told them all what is wrong.
 constexpr std::chrono::seconds kHeadStart(2);
 
-// Ends a run with an error; `alike`: every rank of the job has it.
-int failed(const Program& program, const std::string& title, ExitCode code, std::string_view message,
-           bool alike = false) {
-  const std::string place = alike || program.place.empty() ? "" : program.place + ": ";
-  if (!alike || program.rank == 0) fmt::print(stderr, "{}: {}error: {}\n", title, place, message);
+void tell(const std::string& title, std::string_view place, std::string_view message) {
+  fmt::print(stderr, "{}: {}{}error: {}\n", title, place, place.empty() ? "" : ": ", message);
+}
+
+// An error that this rank met.
+int failed(const Program& program, const std::string& title, ExitCode code, std::string_view message) {
+  tell(title, program.place, message);
   if (program.after_error) program.after_error(static_cast<int>(code));
   return static_cast<int>(code);
 }
 
+// An error that every rank ends with.
+int agreed(const Program& program, const std::string& title, const AgreedError& error) {
+  if (program.rank == 0) tell(title, "", error.what());
+  return static_cast<int>(error.code());
+}
+
 int refused(const Program& program, const std::string& title, const ConfigError& error) {
-  if (program.rank != 0) std::this_thread::sleep_for(kHeadStart);
-  return failed(program, title, error.code(), fmt::format("{}\n'{} --help' explains the usage.", error.what(), title),
-                program.rank == 0);
+  const std::string message = fmt::format("{}\n'{} --help' explains the usage.", error.what(), title);
+  if (program.rank != 0) {
+    std::this_thread::sleep_for(kHeadStart);
+    return failed(program, title, error.code(), message);
+  }
+  tell(title, "", message);
+  if (program.after_error) program.after_error(static_cast<int>(error.code()));
+  return static_cast<int>(error.code());
 }
 
 }  // namespace
@@ -273,7 +286,7 @@ int run(const Program& program, int argc, const char* const* argv) {
   } catch (const ConfigError& error) {
     return refused(program, title, error);
   } catch (const AgreedError& error) {
-    return failed(program, title, error.code(), error.what(), true);
+    return agreed(program, title, error);
   } catch (const Error& error) {
     return failed(program, title, error.code(), error.what());
   } catch (const std::bad_alloc& error) {

@@ -46,7 +46,8 @@ struct Program {
   // find alike too; the other ranks tell theirs only if they are still there when rank 0's has ended the job.
   int rank = 0;
   std::string place = {};
-  // After an error was told, or left to rank 0, with the exit code: to end the job's other ranks.
+  // After an error that not all ranks have alike, with the exit code: to end the job's other ranks. What the command left
+  // behind is gone by then, so what this needs must live outside of it.
   std::function<void(int exit_code)> after_error = {};
 };
 

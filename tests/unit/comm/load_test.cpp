@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/comm/load.h"
 
+#include <filesystem>
+
 #include "libcore/base/error.h"
 
 namespace convoy::comm {
@@ -35,6 +37,20 @@ TEST(MakeWorld, LoadsTheBackend) {
   const std::unique_ptr<Communicator> world = make_world(2, CONVOY_FAKE_MPI);
   EXPECT_EQ(world->rank(), 1);
   EXPECT_EQ(world->size(), 2);
+}
+
+// As the programs find the backend: in ../lib of the program's folder, by its bare name.
+TEST(MakeWorld, LooksBesideTheProgramFirst) {
+  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../lib";
+  const std::filesystem::path file = folder / "libconvoy_beside.so";
+  std::filesystem::create_directories(folder);
+  std::filesystem::copy_file(CONVOY_FAKE_MPI, file, std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(make_world(2, "libconvoy_beside.so")->size(), 2);
+  std::filesystem::remove(file);
+}
+
+TEST(MakeWorld, TellsAStrangeLibraryBesideTheProgramFromAMissingOne) {
+  EXPECT_THAT(refusal<EnvironmentError>(2, "/proc/self/maps"), HasSubstr("/proc/self/maps"));
 }
 
 TEST(MakeWorld, RefusesAWorldOfAnotherSizeThanTheLaunchers) {
