@@ -98,7 +98,8 @@ void add_split_problems(const Layout& layout, std::int64_t layers, Problems& pro
         fmt::format("--pipeline-split {}: {}; nearest legal values: {}", fmt::join(split, ","), rule, even));
   };
   if (split.size() != static_cast<std::size_t>(layout.pipeline))
-    add(fmt::format("{} entries for {} stages", split.size(), layout.pipeline));
+    add(fmt::format("{} {} for {} stage{}", split.size(), split.size() == 1 ? "entry" : "entries", layout.pipeline,
+                    layout.pipeline == 1 ? "" : "s"));
   if (std::any_of(split.begin(), split.end(), [](std::int64_t count) { return count < 1; }))
     add("each stage needs at least 1 layer");
   std::int64_t sum = 0;
