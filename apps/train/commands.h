@@ -17,6 +17,7 @@ struct ShowModelArguments {
   std::string model;
   std::string tie_embeddings = "auto";
   std::optional<std::int64_t> sequence_length;
+  int tensor_parallel = 1, pipeline_parallel = 1;
 };
 
 struct SampleArguments {
