@@ -16,7 +16,6 @@ struct Bucket {
   std::size_t begin = 0, end = 0;
   std::int64_t count = 0;
 
-  bool single() const { return end - begin == 1; }
   friend bool operator==(const Bucket&, const Bucket&) = default;
 };
 

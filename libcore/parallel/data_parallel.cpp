@@ -42,12 +42,21 @@ void copy_pieces(std::span<const Piece> pieces, const std::vector<MutableView>& 
   }
 }
 
-// Tensors of one dtype, one right behind the other: the bucket needs no buffer.
-bool is_contiguous(const Bucket& bucket, const std::vector<MutableView>& tensors) {
-  for (std::size_t i = bucket.begin; i + 1 < bucket.end; ++i) {
-    if (place(tensors[i], tensors[i].count()) != tensors[i + 1].data) return false;
+// The bucket in pieces that one collective can take where they lie, from the end: under ZeRO 0 tensors one right behind
+// the other, under ZeRO 1, where each is cut into shares of its own, single ones.
+std::vector<Bucket> pieces_of(const Bucket& bucket, const std::vector<MutableView>& tensors, int zero) {
+  std::vector<Bucket> pieces;
+  for (std::size_t i = bucket.end; i-- > bucket.begin;) {
+    const std::int64_t count = tensors[i].count();
+    const bool adjoins = i + 1 < bucket.end && place(tensors[i], count) == tensors[i + 1].data;
+    if (zero == 0 && adjoins) {
+      pieces.back().begin = i;
+      pieces.back().count += count;
+    } else {
+      pieces.push_back({i, i + 1, count});
+    }
   }
-  return true;
+  return pieces;
 }
 
 std::vector<std::int64_t> counts_of(const std::vector<MutableView>& tensors) {
@@ -59,9 +68,9 @@ std::vector<std::int64_t> counts_of(const std::vector<MutableView>& tensors) {
 // A bucket and how its tensors travel.
 struct Route {
   Bucket bucket;
-  RankMajor shares;  // under ZeRO 1
-  RankMajor whole;   // one rank's: the tensors in table order
-  bool contiguous = true;
+  RankMajor shares;     // under ZeRO 1
+  RankMajor whole;      // one rank's: the tensors in table order
+  bool staged = false;  // through the buffer
 };
 
 }  // namespace
@@ -71,6 +80,7 @@ struct DataParallel::State {
         const DataParallelOptions& asked);
 
   bool reduces() const { return data.size() > 1; }
+  void add_route(const Bucket& bucket, std::span<const std::int64_t> counts, bool staged);
   void reduce(device::Stream& stream, const Route& route);
   void reduce_whole(device::Stream& stream, const Route& route);
   void reduce_to_shares(device::Stream& stream, const Route& route);
@@ -105,16 +115,24 @@ DataParallel::State::State(comm::Communicator& group, std::vector<MutableView> v
   const std::int64_t limit = static_cast<std::int64_t>(options.bucket_bytes / kGradientBytes);
   std::size_t staged = 0;
   for (const Bucket& bucket : cut_buckets(counts, alone, limit)) {
-    for (std::size_t i = bucket.begin; i < bucket.end; ++i) bucket_of[i] = routes.size();
-    routes.push_back({bucket, RankMajor(bucket, counts, data.size()), RankMajor(bucket, counts, 1),
-                      is_contiguous(bucket, gradients)});
-    const bool is_staged = options.zero == 0 ? !routes.back().contiguous : !bucket.single();
-    if (is_staged) staged = std::max(staged, static_cast<std::size_t>(bucket.count) * kGradientBytes);
+    const std::vector<Bucket> pieces = pieces_of(bucket, gradients, options.zero);
+    const std::size_t bytes = static_cast<std::size_t>(bucket.count) * kGradientBytes;
+    if (pieces.size() == 1 || bytes / pieces.size() >= options.in_place_bytes) {
+      for (const Bucket& piece : pieces) add_route(piece, counts, false);
+    } else {
+      add_route(bucket, counts, true);
+      staged = std::max(staged, bytes);
+    }
   }
   if (reduces() && staged > 0) staging = device::Buffer(staged, {});
   begin_step();
   if (reduces() && options.overlap)
     queue.emplace(routes.size(), [this](std::size_t i) { reduce(queue_stream, routes[i]); });
+}
+
+void DataParallel::State::add_route(const Bucket& bucket, std::span<const std::int64_t> counts, bool staged) {
+  for (std::size_t i = bucket.begin; i < bucket.end; ++i) bucket_of[i] = routes.size();
+  routes.push_back({bucket, RankMajor(bucket, counts, data.size()), RankMajor(bucket, counts, 1), staged});
 }
 
 void DataParallel::State::begin_step() {
@@ -147,7 +165,7 @@ void DataParallel::State::reduce(device::Stream& stream, const Route& route) {
 }
 
 void DataParallel::State::reduce_whole(device::Stream& stream, const Route& route) {
-  if (route.contiguous) {
+  if (!route.staged) {
     const MutableView all{gradients[route.bucket.begin].data, tensor::DType::kF32, {route.bucket.count}, 0};
     data.all_reduce(stream, all, comm::Reduction::kSum);
     return;
@@ -160,7 +178,7 @@ void DataParallel::State::reduce_whole(device::Stream& stream, const Route& rout
 
 void DataParallel::State::reduce_to_shares(device::Stream& stream, const Route& route) {
   // The shares of one tensor are rank-major where they lie.
-  const bool staged = !route.bucket.single();
+  const bool staged = route.staged;
   const MutableView all = staged ? buffer(route.bucket, tensor::DType::kF32) : flat(gradients[route.bucket.begin]);
   if (staged) copy_pieces(route.shares.pieces(), gradients, all, Direction::kToBuffer);
   const Range part = route.shares.part(data.rank());
@@ -175,7 +193,7 @@ void DataParallel::State::gather(device::Stream& stream, const Route& route, con
     check(weights[i].dtype == dtype && weights[i].dense() && weights[i].count() == gradients[i].count(),
           fmt::format("weight {} is dense, of the others' dtype and as large as its gradient", i));
   }
-  const bool staged = !route.bucket.single();
+  const bool staged = route.staged;
   const MutableView all = staged ? buffer(route.bucket, dtype) : flat(weights[route.bucket.begin]);
   if (staged) copy_pieces(route.shares.pieces(data.rank()), weights, all, Direction::kToBuffer);
   const Range part = route.shares.part(data.rank());

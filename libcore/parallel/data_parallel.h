@@ -20,6 +20,9 @@ namespace convoy::parallel {
 struct DataParallelOptions {
   int zero = 0;
   std::size_t bucket_bytes = std::size_t{32} << 20;
+  // A bucket whose pieces are smaller than this on average travels through one buffer; larger pieces where they lie, for
+  // which a call each costs less than two copies.
+  std::size_t in_place_bytes = std::size_t{512} << 10;
   bool overlap = true;  // reduce on a thread of its own; the bits do not depend on it
 };
 

@@ -89,8 +89,11 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   for (int ranks = 1; ranks <= 4; ++ranks) {
     for (const int zero : {0, 1}) {
-      for (const std::size_t bytes : {std::size_t{4}, std::size_t{1024}, std::size_t{1} << 20}) {
-        for (const bool overlap : {false, true}) all.push_back({ranks, {zero, bytes, overlap}});
+      for (const bool overlap : {false, true}) {
+        all.push_back({ranks, {.zero = zero, .bucket_bytes = 4, .overlap = overlap}});
+        all.push_back({ranks, {.zero = zero, .bucket_bytes = 1024, .overlap = overlap}});
+        all.push_back({ranks, {.zero = zero, .bucket_bytes = 1 << 20, .overlap = overlap}});
+        all.push_back({ranks, {.zero = zero, .bucket_bytes = 1 << 20, .in_place_bytes = 1, .overlap = overlap}});
       }
     }
   }
@@ -99,7 +102,8 @@ std::vector<Case> cases() {
 
 std::string text(const Case& c) {
   return "ranks " + std::to_string(c.ranks) + ", zero " + std::to_string(c.options.zero) + ", bucket bytes " +
-         std::to_string(c.options.bucket_bytes) + ", overlap " + std::to_string(c.options.overlap);
+         std::to_string(c.options.bucket_bytes) + ", in place from " + std::to_string(c.options.in_place_bytes) +
+         ", overlap " + std::to_string(c.options.overlap);
 }
 
 // Every combination against the same sums, to the bit: so they are equal to each other.
