@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decoder-only language model: embedding, L blocks, final norm and classifier, forward and hand-written backward over
-// a Parameters. All memory is taken at construction; a step allocates nothing.
+// A decoder-only language model, or one rank's part of it: embedding, L blocks, final norm and classifier, forward and
+// hand-written backward over a Parameters. All memory is taken at construction; a step allocates nothing.
+//
+// Tensor parallelism (Shoeybi et al., 2019): every rank of the group makes the same calls with the same batches, holds
+// its part of the heads, of the ffn width and of the vocabulary, and gets the same losses. The group sums, in forward,
+// the embedding's rows and the two branches of a block, and exchanges the classifier's statistics; in backward, the
+// gradients of the inputs of a block's two halves and of the classifier. Gradients of whole tensors (norms, positions,
+// biases behind a sum) come out equal on all its ranks.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +50,10 @@ struct ModelSize {
 class Model {
  public:
   // This rank's part of a model. Every rank of the shard's TP group makes the same calls.
-  Model(device::Stream& stream, const Config& config, Parameters& parameters, const Shard& shard, const ModelSize& size);
-  // The whole model. `batch` = B sequences a micro-batch, `sequence` = T at most. `training` false saves no activations for backward.
+  Model(device::Stream& stream, const Config& config, Parameters& parameters, const Shard& shard,
+        const ModelSize& size);
+  // The whole model. `batch` = B sequences a micro-batch, `sequence` = T at most. `training` false saves no activations
+  // for backward.
   Model(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t batch, std::int64_t sequence,
         bool training);
   ~Model();
@@ -54,25 +62,29 @@ class Model {
   void pack(device::Stream& stream);
 
   // Forward and backward where there is one stage: adds the gradients of (gradient_scale x the sum of token losses) to
-  // parameters.gradient(). `ready` may be empty.
+  // parameters.gradient(). `ready` may be empty; it is called for every index once, from the head over the last block
+  // down to the embeddings, the token embedding last and alone.
   LossSum forward_backward(device::Stream& stream, const Batch& batch, float gradient_scale,
                            const GradientsReady& ready = {});
-  // Forward alone. Leaves everything that training uses as it was.
+  // Forward alone where there is one stage. Leaves everything that training uses as it was.
   LossSum evaluate(device::Stream& stream, const Batch& batch);
-  // Logits of one position (row `row` of the B T rows): fp32, V of them.
+  // Logits of one position (row `row` of the B T rows): fp32, V of them. On one rank.
   void logits(device::Stream& stream, const Batch& batch, std::int64_t row, tensor::MutableView out);
 
-  // A pipeline stage, over one set of activations a micro-batch in flight. The first stage reads the batch's tokens, the
-  // others input(set); what leaves a stage but the last is output(set).
+  // A pipeline stage, over one set of activations a micro-batch in flight. The first stage reads the batch's tokens,
+  // the others input(set); what leaves a stage but the last is output(set). All stages are given the whole batch, for
+  // its shape, positions and (in the last) targets.
   void forward(device::Stream& stream, const Batch& batch, int set);
-  // The gradient of the stage's input, from output_gradient() or, in the last stage, from the loss, which it returns (the
-  // classifier's and final norm's gradients are added here: logits are not kept). backward_weight() of the same set must
-  // follow before the next backward_input().
+  // The gradient of the stage's input, from output_gradient() or, in the last stage, from the loss, which it returns
+  // (the classifier's and final norm's gradients are added here: logits are not kept). backward_weight() of the same
+  // set must follow before the next backward_input().
   LossSum backward_input(device::Stream& stream, const Batch& batch, int set, float gradient_scale);
   void backward_weight(device::Stream& stream, const Batch& batch, int set, const GradientsReady& ready);
   // The loss of the last stage after forward(), where nothing will be trained.
   LossSum loss(device::Stream& stream, const Batch& batch, int set);
-  // [B T, C] of the micro-batch `batch`.
+  // [B T, C] of the micro-batch `batch`. input(): until the set's backward_weight(); output(): until the next
+  // forward(); output_gradient(): may be written as soon as the last backward_input() is done; input_gradient(): until
+  // the next backward_input().
   tensor::MutableView input(const Batch& batch, int set);
   tensor::View output(const Batch& batch, int set);
   tensor::MutableView output_gradient(const Batch& batch);

@@ -22,7 +22,9 @@ struct Shard {
 Shard whole_model(const Config& config);
 Shard shard_of(const Config& config, const parallel::Groups& groups);
 
-// The shard's share of heads, key/value heads, ffn width and vocabulary rows: partition() over the TP ranks.
+// The shard's share of heads, key/value heads, ffn width and vocabulary rows: partition() over the TP ranks. Model
+// wants heads and key/value heads to divide evenly, so that queries lie with their keys; ffn width and vocabulary need
+// not.
 parallel::Range heads_of(const Config& config, const Shard& shard);
 parallel::Range key_value_heads_of(const Config& config, const Shard& shard);
 parallel::Range ffn_of(const Config& config, const Shard& shard);
@@ -32,7 +34,7 @@ parallel::Range vocabulary_of(const Config& config, const Shard& shard);
 Config local_config(const Config& config, const Shard& shard);
 
 // The rank's part of the parameter table, in table order. With several stages a tied embedding stands in the first and
-// in the last stage's table, `tied_end` set in both.
+// in the last stage's table (index 0 in both), `tied_end` set; the first stage's is the primary one.
 std::vector<LocalParameter> local_parameters(const Config& config, const Shard& shard);
 
 }  // namespace convoy::model
