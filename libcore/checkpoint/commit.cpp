@@ -88,13 +88,14 @@ std::string random_save_id() {
   return id;
 }
 
-void write_commit(const Path& folder, Manifest manifest) {
+std::uint64_t write_commit(const Path& folder, Manifest manifest) {
   manifest.files.push_back(write_common(folder, manifest));
   const std::string text = to_json(manifest);
   write_file_atomically(folder / kManifestFile, text);
   JsonObject commit;
   for (const Vouched& vouched : vouched_of(manifest, text)) commit.add_raw(vouched.field, vouched.json);
   write_file_atomically(folder / kCommitFile, commit.text() + "\n");
+  return total_bytes(manifest);
 }
 
 Manifest read_committed(const Path& folder) {

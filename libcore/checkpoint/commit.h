@@ -17,8 +17,8 @@ constexpr const char* kCommitFile = "COMMIT";
 std::string random_save_id();
 
 // Adds common.h5 to the files of the manifest and writes it, manifest.json and, last, COMMIT, each synced. `manifest`
-// is complete but for that file: sizes and checksums of the shards are known.
-void write_commit(const Path& folder, Manifest manifest);
+// is complete but for that file: sizes and checksums of the shards are known. Returns the bytes of all files.
+std::uint64_t write_commit(const Path& folder, Manifest manifest);
 
 // Reads COMMIT and the manifest that it belongs to. DataError naming file and field.
 Manifest read_committed(const Path& folder);

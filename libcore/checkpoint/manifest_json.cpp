@@ -22,6 +22,7 @@ using tensor::Shape;
 
 constexpr int kDeepestNesting = 8;
 constexpr std::size_t kLongestShown = 60;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 60;  // of a tensor, so that its bytes can be counted
 
 // A JSON object with its place, for messages.
 class Fields {
@@ -50,8 +51,13 @@ class Fields {
     if (list.size() > static_cast<std::size_t>(tensor::kMaxRank))
       wrong(key, fmt::format("at most {} dimensions", tensor::kMaxRank), list);
     std::vector<std::int64_t> extents;
-    for (const Json& value : list)
+    std::int64_t count = 1;
+    for (const Json& value : list) {
       extents.push_back(whole_number(value, key, least, std::numeric_limits<std::int64_t>::max()));
+      const std::int64_t factor = std::max<std::int64_t>(extents.back(), 1);
+      if (factor > kMostElements / count) wrong(key, "fewer than 2^60 elements", list);
+      count *= factor;
+    }
     return Shape(extents);
   }
   std::vector<std::uint32_t> checksums(const char* key) const {

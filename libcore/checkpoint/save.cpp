@@ -181,9 +181,7 @@ std::string Saver::State::commit_all(const std::vector<std::string>& records) {
   manifest.save_id = save_id;
   check_manifest(manifest, fmt::format("the states of step {}", description.progress.step));
   std::string digest = digest_of(manifest);
-  report.bytes = 0;
-  for (const StoredFile& stored : manifest.files) report.bytes += stored.size;
-  write_commit(temporary, std::move(manifest));
+  report.bytes = write_commit(temporary, std::move(manifest));
   sync_directory(temporary);
   put_in_place(temporary, directory);
   mine_to_remove = false;
