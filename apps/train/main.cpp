@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // convoy-train: pretraining of language models.
+#include <string>
+
 #include "apps/train/commands.h"
+#include "apps/train/machine.h"
 
 int main(int argc, char** argv) {
   using namespace convoy::apps::train;
@@ -15,5 +18,8 @@ int main(int argc, char** argv) {
   program.config_table = "train";
   program.commands = {run_command(run), show_model_command(show_model), sample_command(sample)};
   program.libraries = libraries();
+  const convoy::cluster::Launch launch = launch_of_process();
+  program.rank = launch.rank;
+  if (launch.world > 1) program.place = "rank " + std::to_string(launch.rank) + " on " + launch.node;
   return convoy::app::run(program, argc, argv);
 }

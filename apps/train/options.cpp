@@ -14,6 +14,7 @@ constexpr Real kFromZeroReal{.least = 0.0};
 constexpr Real kAboveZero{.least = 1e-30};
 constexpr Real kShare{.least = 0.0, .most = 1.0};
 constexpr Real kBeta{.least = 0.0, .most = 0.999999999};
+constexpr Count kRanks{.least = 1, .most = 1048576};
 constexpr Count kThreads{.least = 1, .most = 1024};
 constexpr Count kTokenIds{.least = 0, .most = 2147483647};
 
@@ -26,8 +27,8 @@ void add_model(std::vector<Option>& all, config::ModelOptions& o) {
       {
           app::text("model", "PRESET|FILE", o.model,
                     "a preset (gpt2-124m, llama-15m, ...), a config.json, or a folder that holds one"),
-          app::text("init-from", "HF_DIR", o.init_from,
-                    "start from the weights of a Hugging Face folder (weights only)"),
+          app::text("init-from", "FOLDER", o.init_from,
+                    "start from the weights of a Hugging Face folder or a step directory (weights only)"),
           app::count("sequence-length", o.sequence_length, kFromOne,
                      "tokens a sample, T (default: the model's positions, at most 2048)"),
           app::choice("tie-embeddings", o.tie_embeddings, {"auto", "yes", "no"},
@@ -92,8 +93,66 @@ void add_device(std::vector<Option>& all, config::DeviceOptions& o) {
                       "of weights and activations; bf16 keeps fp32 master weights"),
           app::choice("device", o.device, {"auto", "cpu", "cuda"}, "where to train"),
           app::count("threads", o.threads, kThreads,
-                     "of the CPU (default: OMP_NUM_THREADS, else every core that this process may use)"),
+                     "of the CPU, a rank (default: OMP_NUM_THREADS, else the cores that the rank may use, divided by the "
+                     "ranks that share them)"),
           app::toggle("oversubscribe", o.oversubscribe, "allow more threads than cores"),
+      });
+}
+
+void add_layout(std::vector<Option>& all, config::LayoutOptions& o) {
+  add(all, "Layout (data parallel: world / (tensor x pipeline))",
+      {
+          app::count("tensor-parallel", o.tensor_parallel, kRanks, "ranks that share every matrix"),
+          app::count("pipeline-parallel", o.pipeline_parallel, kRanks, "stages that share the layers"),
+          app::choice("schedule", o.schedule, {"gpipe", "1f1b"}, "of the pipeline"),
+          app::text("pipeline-split", "5,6,6,5", o.pipeline_split, "layers of each stage (default: near-equal)"),
+          app::count("zero", o.zero, {.least = 0, .most = 1},
+                     "1: every replica keeps and updates a share of the optimizer's states"),
+          app::count("bucket-mib", o.bucket_mib, {.least = 1, .most = 65536},
+                     "MiB of gradients that are summed over the replicas at a time"),
+          app::yes_no("overlap", o.overlap, "sum gradients while the last backward pass still runs"),
+          app::count("expect-world", o.expect_world, kRanks, "refuse to start on another number of ranks"),
+      });
+}
+
+void add_checkpoints(std::vector<Option>& all, config::RunOptions& o) {
+  add(all, "Checkpoints and resuming",
+      {
+          app::text("checkpoint-every", "STEPS|TIME", o.output.checkpoint_every,
+                    "save after so many steps (1000) or so long (30m); always at the end"),
+          app::count("keep-last", o.output.keep_last, kFromZero, "remove all but the newest so many; 0: keep all"),
+          app::count("keep-every", o.output.keep_every, kFromZero,
+                     "never remove those whose step this divides; 0: no such"),
+          app::choice("resume", o.resume.mode, {"auto", "never", "require"},
+                      "go on from RUN's newest checkpoint: where there is one, never, or refuse where there is none"),
+          app::text("resume-from", "CKPT", o.resume.from,
+                    "start an empty RUN with the full state of another run's checkpoint, of any layout"),
+          app::texts("allow-change", "KEY", o.resume.allow_change,
+                     "let this setting differ from the checkpoint's (the refusal lists the keys)"),
+          app::toggle("ignore-space", o.output.ignore_space, "start even if the disk cannot hold the checkpoints"),
+      });
+}
+
+void add_stopping(std::vector<Option>& all, config::StopOptions& o) {
+  add(all, "Stopping (a signal to any rank: all save after the step and exit with 75)",
+      {
+          app::choice("stop-signal", o.signal, {"USR1", "USR2", "HUP", "ALRM", "CONT"}, "that stops, beside TERM and INT"),
+          app::seconds("stop-after", o.after, kFromZeroReal, "stop when the program has run so long (3h50m); 0: never"),
+          app::seconds("grace-seconds", o.grace_seconds, kFromZeroReal,
+                       "that saving may wait for a rank once the run is stopping; 0: as --watchdog-seconds"),
+          app::seconds("watchdog-seconds", o.watchdog_seconds, kFromZeroReal,
+                       "that a rank waits for the others before it names the missing ones and gives up; 0: for ever"),
+      });
+}
+
+void add_rehearsal(std::vector<Option>& all, config::RehearsalOptions& o) {
+  add(all, "Rehearsal",
+      {
+          app::texts("fault", "FAULT", o.faults,
+                     "kill:step=7,rank=2 | hang:step=7,rank=2 | nan-gradient:step=5,rank=1 | "
+                     "slow:rank=3,factor=1.5,phase=forward[,steps=10-20] | slow:rank=3,sleep=20ms,phase=data | "
+                     "slow-write:bytes-per-second=50M"),
+          app::toggle("log-samples", o.log_samples, "write the samples of every step to RUN/events.jsonl"),
       });
 }
 
@@ -101,8 +160,6 @@ void add_output(std::vector<Option>& all, config::OutputOptions& o) {
   add(all, "Output and evaluation",
       {
           app::text("out", "RUN", o.out, "run directory: metrics, checkpoints, TensorBoard events"),
-          app::text("checkpoint-every", "STEPS|TIME", o.checkpoint_every,
-                    "save after so many steps (1000) or so long (30m); always at the end"),
           app::count("eval-every", o.eval_every, kFromZero, "steps between evaluations; 0: at the end alone"),
           app::count("eval-steps", o.eval_steps, kFromZero,
                      "global batches an evaluation reads at most; 0: the whole set"),
@@ -124,7 +181,11 @@ std::vector<Option> run_options(config::RunOptions& options) {
   add_batch(all, options.batch);
   add_optimizer(all, options.optimizer);
   add_device(all, options.device);
+  add_layout(all, options.layout);
   add_output(all, options.output);
+  add_checkpoints(all, options);
+  add_stopping(all, options.stop);
+  add_rehearsal(all, options.rehearsal);
   return all;
 }
 

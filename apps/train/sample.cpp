@@ -9,7 +9,7 @@
 #include "apps/train/machine.h"
 #include "libcore/base/error.h"
 #include "libcore/base/json.h"
-#include "libcore/checkpoint/step_directory.h"
+#include "libcore/checkpoint/weight_source.h"
 #include "libcore/data/tokenizer.h"
 #include "libcore/train/generate.h"
 #include "libcore/train/run_directory.h"
@@ -83,10 +83,11 @@ void expect_same_tokenizer(const Path& folder, const data::Tokenizer& tokenizer,
 
 int sample(const SampleArguments& arguments, const app::Session& session) {
   const data::Tokenizer tokenizer(arguments.tokenizer);
-  const Path folder = checkpoint::resolve_checkpoint(arguments.checkpoint);
+  checkpoint::WeightSource source(arguments.checkpoint);
+  const Path folder = source.folder();
   expect_same_tokenizer(folder, tokenizer, arguments.tokenizer);
   const tensor::DType compute = arguments.precision == "bf16" ? tensor::DType::kBF16 : tensor::DType::kF32;
-  Generator generator(folder, compute, sampling_threads(arguments.threads));
+  Generator generator(source, compute, sampling_threads(arguments.threads));
   std::vector<std::int32_t> tokens = prompt_tokens(arguments.prompt, tokenizer, generator.config());
   const std::size_t given = tokens.size();
   TextStream stream(tokenizer, arguments.prompt.empty() ? "" : tokenizer.decode(tokens), !session.json);

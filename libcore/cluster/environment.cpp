@@ -84,6 +84,21 @@ std::string job_id(const Lookup& lookup) {
   return array && task ? *array + '_' + *task : lookup("SLURM_JOB_ID").value_or("");
 }
 
+// Element i says whether a list like "0-3,8" names core i.
+std::vector<bool> cores_of(std::string_view list) {
+  std::vector<bool> cores;
+  while (!list.empty()) {
+    const std::string_view item = list.substr(0, list.find(','));
+    const std::size_t dash = item.find('-');
+    const int first = whole_number(item.substr(0, dash)).value_or(0);
+    const int last = dash == std::string_view::npos ? first : whole_number(item.substr(dash + 1)).value_or(first);
+    if (cores.size() <= static_cast<std::size_t>(last)) cores.resize(static_cast<std::size_t>(last) + 1);
+    for (int core = first; core <= last; ++core) cores[static_cast<std::size_t>(core)] = true;
+    list.remove_prefix(std::min(list.size(), item.size() + 1));
+  }
+  return cores;
+}
+
 }  // namespace
 
 Lookup process_environment() {
@@ -118,6 +133,34 @@ int allowed_cores() {
   // More than CPU_SETSIZE processors make the fixed set too small; then all that are online count.
   if (::sched_getaffinity(0, sizeof cores, &cores) == 0) return std::max(1, CPU_COUNT(&cores));
   return std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+std::string core_list() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return "";
+  std::string list;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &cores)) continue;
+    int last = core;
+    while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &cores)) ++last;
+    list += fmt::format("{}{}", list.empty() ? "" : ",", core);
+    if (last > core) list += fmt::format("-{}", last);
+    core = last;
+  }
+  return list;
+}
+
+int ranks_sharing(const std::string& mine, const std::vector<std::string>& lists) {
+  const std::vector<bool> my_cores = cores_of(mine);
+  int sharing = 0;
+  for (const std::string& list : lists) {
+    const std::vector<bool> cores = cores_of(list);
+    bool common = list == mine;
+    for (std::size_t i = 0; i < std::min(cores.size(), my_cores.size()); ++i) common = common || (cores[i] && my_cores[i]);
+    sharing += common;
+  }
+  return std::max(1, sharing);
 }
 
 std::optional<int> requested_threads(const Lookup& lookup) {

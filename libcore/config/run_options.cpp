@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/config/run_options.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "libcore/base/units.h"
 
@@ -27,6 +29,19 @@ std::string parse_cadence(const std::string& text, Cadence& cadence) {
   const Parsed<std::int64_t> steps = parse_count(text);
   if (!steps.ok() || steps.value < 1) return problem;
   cadence.steps = steps.value;
+  return "";
+}
+
+std::string parse_split(const std::string& text, std::vector<std::int64_t>& split) {
+  split.clear();
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const Parsed<std::int64_t> layers = parse_count(std::string_view(text).substr(begin, end - begin));
+    if (!layers.ok() || layers.value < 1) return "is no list of layers a stage, each at least 1 (5,6,6,5)";
+    split.push_back(layers.value);
+    begin = end + 1;
+  }
   return "";
 }
 

@@ -13,7 +13,7 @@ namespace convoy::config {
 
 struct ModelOptions {
   std::string model;                            // a preset's name, or a config.json
-  std::string init_from;                        // a Hugging Face folder: weights only
+  std::string init_from;                        // a Hugging Face folder or a step directory: weights only
   std::optional<std::int64_t> sequence_length;  // T; default: the model's positions, at most 2048
   std::string tie_embeddings = "auto";          // auto, yes, no
   bool attention_reset_at_document = false;
@@ -58,6 +58,35 @@ struct DeviceOptions {
   bool oversubscribe = false;
 };
 
+struct LayoutOptions {
+  std::int64_t tensor_parallel = 1;    // ranks that share every matrix
+  std::int64_t pipeline_parallel = 1;  // stages
+  std::string schedule = "1f1b";       // gpipe, 1f1b
+  std::string pipeline_split;          // layers a stage: "5,6,6,5"; empty: near-equal
+  std::int64_t zero = 0;               // 0, 1
+  std::int64_t bucket_mib = 32;        // gradients that are summed at a time
+  bool overlap = true;                 // sum them while backward still runs
+  std::optional<std::int64_t> expect_world;
+};
+
+struct ResumeOptions {
+  std::string mode = "auto";  // auto, never, require
+  std::string from;           // the full state of another run, into an empty directory
+  std::vector<std::string> allow_change;
+};
+
+struct StopOptions {
+  std::string signal = "USR2";      // beside TERM and INT
+  double grace_seconds = 120.0;     // that the save of a stop may wait for a rank
+  double after = 0.0;               // seconds; 0: never
+  double watchdog_seconds = 600.0;  // that a rank waits for its peers; 0: for ever
+};
+
+struct RehearsalOptions {
+  std::vector<std::string> faults;  // fault.h
+  bool log_samples = false;
+};
+
 // "100" or "1K": after every step that it divides; "10m" or "90s": when that long has passed since the last commit.
 struct Cadence {
   std::int64_t steps = 0;
@@ -67,6 +96,9 @@ struct Cadence {
 struct OutputOptions {
   std::string out;
   std::string checkpoint_every;   // a Cadence; empty: at the end alone
+  std::int64_t keep_last = 0;     // checkpoints; 0: all
+  std::int64_t keep_every = 0;    // steps that are kept whatever keep_last says; 0: none
+  bool ignore_space = false;      // start even where the disk cannot hold the checkpoints
   std::int64_t eval_every = 0;    // steps; 0: at the end alone
   std::int64_t eval_steps = 100;  // global batches at most; 0: the whole set
   std::int64_t log_every = 0;     // steps; 0: by time
@@ -81,7 +113,11 @@ struct RunOptions {
   BatchOptions batch;
   OptimizerOptions optimizer;
   DeviceOptions device;
+  LayoutOptions layout;
   OutputOptions output;
+  ResumeOptions resume;
+  StopOptions stop;
+  RehearsalOptions rehearsal;
 };
 
 // Splits [NAME=]PREFIX; the name is the prefix's last component unless given.
@@ -89,5 +125,8 @@ std::pair<std::string, std::string> named_prefix(const std::string& text);
 
 // Reads a Cadence; returns the problem as a clause, or an empty string.
 std::string parse_cadence(const std::string& text, Cadence& cadence);
+
+// Reads "5,6,6,5": numbers of layers, each at least 1; returns the problem as a clause, or an empty string.
+std::string parse_split(const std::string& text, std::vector<std::int64_t>& split);
 
 }  // namespace convoy::config

@@ -34,20 +34,71 @@ std::int64_t resolved_steps(const RunOptions& options, std::int64_t length) {
   return *options.batch.tokens / per_step + (*options.batch.tokens % per_step == 0 ? 0 : 1);
 }
 
-void check_batch(const BatchOptions& batch, std::vector<std::string>& problems) {
+void check_length(const BatchOptions& batch, std::vector<std::string>& problems) {
   if (batch.steps && batch.tokens) {
     problems.push_back("--steps and --tokens are both given: each sets the length of the run, keep one");
   } else if (!batch.steps && !batch.tokens) {
     problems.push_back("the length of the run is not given: add --steps N or --tokens N");
   }
-  if (!batch.micro_batch || batch.global_batch % *batch.micro_batch == 0) return;
-  const std::int64_t micro = *batch.micro_batch;
-  const std::int64_t below = batch.global_batch / micro * micro;
-  const std::string legal = below > 0 ? fmt::format("{} or {}", below, below + micro) : fmt::format("{}", micro);
-  problems.push_back(fmt::format(
-      "--global-batch-size {} does not divide into micro-batches of --micro-batch-size {} on 1 rank: the nearest legal "
-      "global batch size is {}",
-      batch.global_batch, micro, legal));
+}
+
+// Data parallelism is what is left of the world.
+parallel::Layout layout_of(const RunOptions& options, int world) {
+  const LayoutOptions& choice = options.layout;
+  parallel::Layout layout;
+  layout.tensor = static_cast<int>(choice.tensor_parallel);
+  layout.pipeline = static_cast<int>(choice.pipeline_parallel);
+  layout.data = static_cast<int>(std::max<std::int64_t>(1, world / (choice.tensor_parallel * choice.pipeline_parallel)));
+  layout.zero = static_cast<int>(choice.zero);
+  layout.schedule = choice.schedule == "gpipe" ? parallel::ScheduleKind::kGpipe
+                                               : parallel::ScheduleKind::kOneForwardOneBackward;
+  if (!choice.pipeline_split.empty()) parse_split(choice.pipeline_split, layout.pipeline_split);
+  return layout;
+}
+
+std::int64_t resolved_micro_batch(const BatchOptions& batch, const parallel::Layout& layout) {
+  return batch.micro_batch.value_or(default_micro_batch(std::max<std::int64_t>(1, batch.global_batch / layout.data)));
+}
+
+// Extents of 0 are not known and ask for nothing.
+parallel::ModelExtents extents_of(const std::optional<ModelFacts>& model) {
+  if (!model) return {};
+  return {model->layers, model->heads, model->key_value_heads, model->ffn_width, model->vocabulary};
+}
+
+void check_layout(const RunOptions& options, const Facts& facts, std::vector<std::string>& problems) {
+  const LayoutOptions& choice = options.layout;
+  const int world = facts.machine.world;
+  if (choice.expect_world && *choice.expect_world != world) {
+    problems.push_back(
+        fmt::format("--expect-world {}: the job has {} rank{}; start {} ranks (srun --ntasks={}, mpirun -n {}), or "
+                    "expect {}",
+                    *choice.expect_world, world, world == 1 ? "" : "s", *choice.expect_world, *choice.expect_world,
+                    *choice.expect_world, world));
+  }
+  std::vector<std::int64_t> split;
+  if (const std::string problem = choice.pipeline_split.empty() ? "" : parse_split(choice.pipeline_split, split);
+      !problem.empty()) {
+    problems.push_back(fmt::format("--pipeline-split '{}' {}", choice.pipeline_split, problem));
+    return;
+  }
+  const parallel::Layout layout = layout_of(options, world);
+  for (std::string& problem :
+       parallel::layout_problems(layout, world, extents_of(facts.model), options.batch.global_batch,
+                                 resolved_micro_batch(options.batch, layout))) {
+    problems.push_back(std::move(problem));
+  }
+}
+
+void check_faults(const std::vector<std::string>& faults, int world, std::vector<std::string>& problems) {
+  for (const std::string& text : faults) {
+    Fault fault;
+    if (const std::string problem = parse_fault(text, fault); !problem.empty()) {
+      problems.push_back(fmt::format("--fault '{}' {}", text, problem));
+    } else if (fault.rank >= world) {
+      problems.push_back(fmt::format("--fault '{}' names rank {}: the job's ranks are 0 to {}", text, fault.rank, world - 1));
+    }
+  }
 }
 
 // Counters of tokens and samples are 64 bits wide.
@@ -162,25 +213,28 @@ void check_output(const RunOptions& options, std::int64_t steps, std::vector<std
 
 void check_machine(const RunOptions& options, const MachineFacts& machine, std::vector<std::string>& problems) {
   const DeviceOptions& device = options.device;
-  if (machine.tasks > 1) {
-    problems.push_back(fmt::format(
-        "{} started {} tasks, but this version trains on one rank: {} copies would train the same model side by "
-        "side and write into one run directory; launch one task (srun -n 1, mpirun -n 1, or the program alone)",
-        machine.launcher, machine.tasks, machine.tasks));
-  }
   if (device.device == "cuda" && !machine.has_cuda) {
     problems.push_back("--device cuda: this build has no CUDA backend; use --device cpu or auto");
   }
   const bool from_environment = !device.threads && machine.omp_threads;
   const std::int64_t threads = device.threads.value_or(machine.omp_threads.value_or(1));
-  if (threads > 1 && threads > machine.cores && !device.oversubscribe) {
+  const std::int64_t legal = std::max(1, machine.cores / machine.ranks_sharing);
+  if (threads > 1 && threads > legal && !device.oversubscribe) {
+    const std::string sharing =
+        machine.ranks_sharing == 1 ? "" : fmt::format(" by each of the {} ranks that share them", machine.ranks_sharing);
     problems.push_back(
-        fmt::format("{} {} exceeds the {} core{} that this process may use, which would make it slower: the largest "
-                    "legal value is {}, or "
-                    "add --oversubscribe",
-                    from_environment ? "OMP_NUM_THREADS" : "--threads", threads, machine.cores,
-                    machine.cores == 1 ? "" : "s", machine.cores));
+        fmt::format("{} {}{} exceeds the {} core{} that this process may use, which would make it slower: the largest "
+                    "legal value is {}, or add --oversubscribe",
+                    from_environment ? "OMP_NUM_THREADS" : "--threads", threads, sharing, machine.cores,
+                    machine.cores == 1 ? "" : "s", legal));
   }
+}
+
+void check_resume(const RunOptions& options, std::vector<std::string>& problems) {
+  if (options.resume.from.empty() || options.model.init_from.empty()) return;
+  problems.push_back(
+      "--resume-from and --init-from are both given: the first continues another run with its full state, the second "
+      "takes weights alone; keep one");
 }
 
 std::optional<std::int32_t> end_of_text(const RunOptions& options, const Facts& facts) {
@@ -212,14 +266,17 @@ void validate(const RunOptions& options, const Facts& facts, Problems& problems)
       facts.model ? sequence_length(options, *facts.model) : options.model.sequence_length.value_or(0);
   const std::int64_t steps = resolved_steps(options, length);
   if (options.model.model.empty() && options.model.init_from.empty()) {
-    problems.usage.push_back("no model: add --model PRESET or --model config.json, or --init-from HF_DIR");
+    problems.usage.push_back("no model: add --model PRESET or --model config.json, or --init-from FOLDER");
   }
   check_sets(options, problems.usage);
-  check_batch(options.batch, problems.usage);
+  check_length(options.batch, problems.usage);
+  check_layout(options, facts, problems.usage);
   check_total(options, length, steps, problems.usage);
   check_schedule(options, steps, problems.usage);
   check_output(options, steps, problems.usage);
   check_machine(options, facts.machine, problems.usage);
+  check_resume(options, problems.usage);
+  check_faults(options.rehearsal.faults, facts.machine.world, problems.usage);
   check_end_of_text(options, facts, problems.usage);
   if (!facts.model) return;
   check_model(options, *facts.model, problems.usage);
@@ -241,8 +298,9 @@ Resolved resolve(const RunOptions& options, const Facts& facts) {
   Resolved resolved;
   resolved.sequence_length = sequence_length(options, *facts.model);
   resolved.global_batch = options.batch.global_batch;
-  resolved.micro_batch = options.batch.micro_batch.value_or(default_micro_batch(options.batch.global_batch));
-  resolved.micro_batches = resolved.global_batch / resolved.micro_batch;
+  resolved.layout = layout_of(options, facts.machine.world);
+  resolved.micro_batch = resolved_micro_batch(options.batch, resolved.layout);
+  resolved.micro_batches = resolved.global_batch / resolved.layout.data / resolved.micro_batch;
   resolved.steps = resolved_steps(options, resolved.sequence_length);
   resolved.decay_steps = options.optimizer.decay_steps.value_or(resolved.steps);
   resolved.min_lr = options.optimizer.min_lr.value_or(options.optimizer.lr / 10.0);
@@ -251,6 +309,7 @@ Resolved resolve(const RunOptions& options, const Facts& facts) {
   if (!options.output.checkpoint_every.empty())
     parse_cadence(options.output.checkpoint_every, resolved.checkpoint_every);
   if (options.data.mask_loss_after_eos) resolved.eos_id = end_of_text(options, facts);
+  for (const std::string& text : options.rehearsal.faults) parse_fault(text, resolved.faults.emplace_back());
   return resolved;
 }
 

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "libcore/config/fault.h"
 #include "libcore/config/run_options.h"
+#include "libcore/parallel/mesh.h"
 
 namespace convoy::config {
 
@@ -22,6 +24,7 @@ struct ModelFacts {
   std::int64_t positions = 0;
   double dropout = 0.0;
   std::optional<std::int32_t> eos_id;
+  std::int64_t layers = 0, heads = 0, key_value_heads = 0, ffn_width = 0;
 };
 
 // What it needs to know of one data set.
@@ -38,8 +41,8 @@ struct MachineFacts {
   int cores = 1;                            // that this process may use
   int default_threads = 1;                  // where nobody asks for a number
   std::optional<std::int64_t> omp_threads;  // OMP_NUM_THREADS, where set
-  int tasks = 1;                            // of the launch
-  std::string launcher;                     // that started them: "srun"
+  int world = 1;                            // ranks of the job
+  int ranks_sharing = 1;                    // of them, those that share this process's cores, itself included
   bool has_cuda = false;
 };
 
@@ -67,13 +70,15 @@ struct Resolved {
   std::int64_t sequence_length = 0;  // T
   std::int64_t global_batch = 0;     // sequences a step
   std::int64_t micro_batch = 0;      // B
-  std::int64_t micro_batches = 0;    // a step
+  std::int64_t micro_batches = 0;    // a step and replica
   std::int64_t steps = 0;
   std::int64_t decay_steps = 0;
   double min_lr = 0.0;
   int threads = 1;
   Cadence checkpoint_every;            // both 0: at the end alone
   std::optional<std::int32_t> eos_id;  // where the loss is masked after it
+  parallel::Layout layout;
+  std::vector<Fault> faults;
 };
 
 // Requires that validate() found nothing.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "libcore/model/model.h"
+#include "libcore/parallel/groups.h"
 #include "libcore/train/loader.h"
 #include "libcore/train/metrics.h"
 
@@ -18,8 +19,9 @@ struct EvaluationSet {
   std::int64_t samples = 0;  // the first so many windows
 };
 
-// `scratch` is overwritten; its last rows stay empty where the samples do not fill it.
-EvalMetrics evaluate(device::Stream& stream, model::Model& model, const EvaluationSet& set, const SampleRules& rules,
-                     MicroBatch& scratch);
+// Collective over all ranks: every replica evaluates its part of the windows, and all get the loss over all of them.
+// `scratch` is overwritten; its rows stay empty where the samples do not fill it.
+EvalMetrics evaluate(device::Stream& stream, model::Model& model, const parallel::Groups& groups,
+                     const EvaluationSet& set, const SampleRules& rules, MicroBatch& scratch);
 
 }  // namespace convoy::train

@@ -7,11 +7,9 @@
 
 #include "libcore/base/error.h"
 #include "libcore/base/random.h"
-#include "libcore/checkpoint/hf_folder.h"
 #include "libcore/ops/backend.h"
 #include "libcore/ops/classifier.h"
 #include "libcore/ops/optimizer.h"
-#include "libcore/train/weights.h"
 
 namespace convoy::train {
 namespace {
@@ -25,9 +23,9 @@ using tensor::Tensor;
 constexpr std::int64_t kLengthStep = 32;
 constexpr std::int64_t kLongestWindow = 2048;
 
-void load_weights(device::Stream& stream, const Path& folder, const model::Config& config,
+void load_weights(device::Stream& stream, checkpoint::WeightSource& source, const model::Config& config,
                   model::Parameters& parameters) {
-  const checkpoint::HfFolder source(folder, expected_tensors(model::parameter_table(config)), config.tied_embeddings);
+  source.expect(checkpoint::expected_tensors(model::parameter_table(config)), config.tied_embeddings);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const model::Parameter& parameter = parameters.table()[i];
     if (parameters.compute_dtype() == DType::kF32) {
@@ -41,8 +39,8 @@ void load_weights(device::Stream& stream, const Path& folder, const model::Confi
 }
 
 // Text is written without dropout, whatever rates the model was trained with.
-model::Config config_of(const Path& folder) {
-  model::Config config = model::read_config(folder);
+model::Config config_of(const checkpoint::WeightSource& source) {
+  model::Config config = model::parse_config(source.model_config(), source.config_name());
   config.dropout = 0.0;
   return config;
 }
@@ -82,8 +80,8 @@ double sampling_uniform(std::uint64_t seed, std::int64_t index) {
   return static_cast<double>(block[0]) / 4294967296.0;
 }
 
-Generator::Generator(const Path& folder, DType compute, int threads)
-    : config_(config_of(folder)),
+Generator::Generator(checkpoint::WeightSource& source, DType compute, int threads)
+    : config_(config_of(source)),
       stream_(ops::cpu_backend(), threads),
       parameters_(model::parameter_table(config_), compute, false),
       model_(stream_, config_, parameters_, 1, std::min(config_.positions, kLongestWindow), false),
@@ -91,7 +89,7 @@ Generator::Generator(const Path& folder, DType compute, int threads)
       tokens_(Shape{1, window_}, DType::kI32),
       targets_(Shape{1, window_}, DType::kI32),
       logits_(Shape{config_.vocabulary}, DType::kF32) {
-  load_weights(stream_, folder, config_, parameters_);
+  load_weights(stream_, source, config_, parameters_);
   model_.pack(stream_);
   std::fill_n(targets_.as<std::int32_t>(), window_, ops::kIgnoredTarget);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text, token by token, from the weights of a folder. The same seed gives the same tokens.
+// Text, token by token, from the weights of a checkpoint or a folder. The same seed gives the same tokens.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "libcore/base/file.h"
+#include "libcore/checkpoint/weight_source.h"
 #include "libcore/device/stream.h"
 #include "libcore/model/model.h"
 #include "libcore/tensor/tensor.h"
@@ -29,8 +29,8 @@ double sampling_uniform(std::uint64_t seed, std::int64_t index);
 
 class Generator {
  public:
-  // Loads the weights of `folder` (config.json beside them) as `compute`.
-  Generator(const Path& folder, tensor::DType compute, int threads);
+  // Loads the weights as `compute`.
+  Generator(checkpoint::WeightSource& source, tensor::DType compute, int threads);
 
   const model::Config& config() const { return config_; }
 

@@ -108,13 +108,17 @@ GlobalBatch::GlobalBatch(std::int64_t micro_batches, std::int64_t batch, std::in
     micro_batches_.emplace_back(batch, sequence, rules.document_positions);
 }
 
-void GlobalBatch::load(const data::IndexedDataset& dataset, const data::Sampler& sampler, std::int64_t consumed) {
-  std::int64_t sample = consumed;
+void GlobalBatch::load(const data::IndexedDataset& dataset, const data::Sampler& sampler, std::int64_t first) {
+  std::int64_t sample = first;
   for (MicroBatch& micro_batch : micro_batches_) {
     for (std::int64_t row = 0; row < micro_batch.rows(); ++row, ++sample) {
       micro_batch.load(row, dataset, sampler.first_token(sample), rules_);
     }
   }
+}
+
+std::int64_t GlobalBatch::samples() const {
+  return static_cast<std::int64_t>(micro_batches_.size()) * micro_batches_.front().rows();
 }
 
 std::int64_t GlobalBatch::targets() const {

@@ -42,13 +42,16 @@ class MicroBatch {
   std::vector<std::int64_t> counted_;  // a row
 };
 
-// All micro-batches of one global batch, in the order of their samples: micro-batch i holds slots [iB, (i + 1)B).
+// All micro-batches of one replica's part of a global batch, in the order of their samples: micro-batch i holds slots
+// [iB, (i + 1)B) of the part.
 class GlobalBatch {
  public:
   GlobalBatch(std::int64_t micro_batches, std::int64_t batch, std::int64_t sequence, const SampleRules& rules);
 
-  // Fills it with global samples [consumed, consumed + samples).
-  void load(const data::IndexedDataset& dataset, const data::Sampler& sampler, std::int64_t consumed);
+  // Fills it with global samples [first, first + samples()).
+  void load(const data::IndexedDataset& dataset, const data::Sampler& sampler, std::int64_t first);
+
+  std::int64_t samples() const;
 
   std::span<const MicroBatch> micro_batches() const { return micro_batches_; }
   std::int64_t targets() const;

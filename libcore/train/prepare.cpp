@@ -10,7 +10,7 @@
 
 #include "libcore/base/error.h"
 #include "libcore/base/log.h"
-#include "libcore/train/weights.h"
+#include "libcore/model/parameters.h"
 
 namespace convoy::train {
 namespace {
@@ -32,20 +32,21 @@ void apply_tie(const std::string& tie, model::Config& config) {
 }
 
 // The same weights under another epsilon or rotary base are another model, and shapes alone do not show it.
-void warn_if_different(const model::Config& chosen, const Path& folder, const std::string& tie) {
-  if (!std::filesystem::exists(folder / "config.json")) return;
-  model::Config stored = model::read_config(folder);
+void warn_if_different(const model::Config& chosen, const checkpoint::WeightSource& source, const std::string& tie) {
+  if (source.model_config().empty()) return;
+  model::Config stored = model::parse_config(source.model_config(), source.config_name());
   apply_tie(tie, stored);
   stored.dropout = chosen.dropout;
   if (model::to_json(stored, "float32") == model::to_json(chosen, "float32")) return;
-  log_warning(
-      fmt::format("--model differs from {}: the weights were made for that model, training continues as --model says",
-                  (folder / "config.json").string()));
+  log_warning(fmt::format("--model differs from {}: the weights were made for that model, training continues as --model says",
+                          source.config_name()));
 }
 
-void expect_folder(const std::string& init_from) {
+std::unique_ptr<checkpoint::WeightSource> open_weights(const std::string& init_from) {
+  if (init_from.empty()) return nullptr;
   std::error_code refused;
-  if (init_from.empty() || std::filesystem::is_directory(init_from, refused)) return;
+  const bool is_folder = std::filesystem::is_directory(init_from, refused);
+  if (is_folder) return std::make_unique<checkpoint::WeightSource>(init_from);
   if (refused == std::errc::permission_denied)
     throw EnvironmentError(fmt::format("--init-from: cannot look at '{}': {}", init_from, refused.message()));
   throw ConfigError(
@@ -54,14 +55,12 @@ void expect_folder(const std::string& init_from) {
                   init_from));
 }
 
-model::Config resolve_model(const config::ModelOptions& options) {
-  expect_folder(options.init_from);
-  const std::string source = options.model.empty() ? options.init_from : options.model;
-  model::Config config = model::resolve(source);
+model::Config resolve_model(const config::ModelOptions& options, const checkpoint::WeightSource* source) {
+  model::Config config = options.model.empty() ? model::parse_config(source->model_config(), source->config_name())
+                                               : model::resolve(options.model);
   apply_tie(options.tie_embeddings, config);
   if (options.dropout) config.dropout = *options.dropout;
-  if (!options.model.empty() && !options.init_from.empty())
-    warn_if_different(config, options.init_from, options.tie_embeddings);
+  if (!options.model.empty() && source != nullptr) warn_if_different(config, *source, options.tie_embeddings);
   return config;
 }
 
@@ -70,7 +69,11 @@ config::ModelFacts facts_of(const model::Config& config, const std::string& name
           .vocabulary = config.vocabulary,
           .positions = config.positions,
           .dropout = config.dropout,
-          .eos_id = config.eos_id};
+          .eos_id = config.eos_id,
+          .layers = config.layers,
+          .heads = config.heads,
+          .key_value_heads = config.key_value_heads,
+          .ffn_width = config.ffn_width};
 }
 
 // Reads all of the tokens only where the commit marker does not bound them.
@@ -93,7 +96,7 @@ struct Opened {
   std::string model_name;
   std::optional<data::IndexedDataset> data;
   std::vector<NamedDataset> valid;
-  std::unique_ptr<checkpoint::HfFolder> init_from;
+  std::unique_ptr<checkpoint::WeightSource> init_from;
 };
 
 void open_data(const config::RunOptions& options, Opened& opened, config::Facts& facts, config::Problems& problems) {
@@ -118,13 +121,15 @@ Opened open_all(const config::RunOptions& options, config::Facts& facts, config:
   Opened opened;
   const config::ModelOptions& choice = options.model;
   opened.model_name = choice.model.empty() ? choice.init_from : choice.model;
-  if (!opened.model_name.empty()) collect(problems, [&] { opened.model = resolve_model(choice); });
+  collect(problems, [&] { opened.init_from = open_weights(choice.init_from); });
+  if (!choice.model.empty() || opened.init_from)
+    collect(problems, [&] { opened.model = resolve_model(choice, opened.init_from.get()); });
   if (opened.model) facts.model = facts_of(*opened.model, opened.model_name);
   open_data(options, opened, facts, problems);
-  if (opened.model && !choice.init_from.empty()) {
+  if (opened.model && opened.init_from) {
     collect(problems, [&] {
-      opened.init_from = std::make_unique<checkpoint::HfFolder>(
-          choice.init_from, expected_tensors(model::parameter_table(*opened.model)), opened.model->tied_embeddings);
+      opened.init_from->expect(checkpoint::expected_tensors(model::parameter_table(*opened.model)),
+                               opened.model->tied_embeddings);
     });
   }
   return opened;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "libcore/checkpoint/hf_folder.h"
+#include "libcore/checkpoint/weight_source.h"
 #include "libcore/config/validate.h"
 #include "libcore/data/indexed_dataset.h"
 #include "libcore/model/config.h"
@@ -26,7 +26,7 @@ struct PreparedRun {
   std::string model_name;  // as the user gave it
   data::IndexedDataset data;
   std::vector<NamedDataset> valid;
-  std::unique_ptr<checkpoint::HfFolder> init_from;  // open and checked
+  std::unique_ptr<checkpoint::WeightSource> init_from;  // open and checked
 };
 
 // Throws ConfigError or DataError with all problems.

@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole training run: directory, records, summary, loop, and the state that is left behind whatever happens.
+// A whole training run over the ranks of a job: directory, records, loop, and the state that is left behind whatever
+// happens.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <chrono>
+#include <functional>
 
-#include "libcore/train/prepare.h"
+#include "libcore/base/exit_code.h"
+#include "libcore/cluster/signals.h"
+#include "libcore/comm/communicator.h"
+#include "libcore/config/validate.h"
+#include "libcore/train/record.h"
 #include "libcore/train/run_directory.h"
 
 namespace convoy::train {
 
-// What the program knows and the library does not.
-struct Invocation {
-  std::vector<std::string> arguments;                          // the command line
-  std::string resolved_config;                                 // TOML
-  std::vector<std::pair<std::string, std::string>> libraries;  // name, version
+// One rank of a job.
+struct Rank {
+  comm::Communicator& world;
+  Identity identity;
+  config::MachineFacts machine;
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();  // of the program
+  std::function<cluster::StopReason()> stop_requested = {};                        // of this process
 };
 
-// Trains. Throws as prepare() and Trainer do; status.json then says `failed`, with the reason and the exit code.
-void run(const PreparedRun& prepared, const Identity& identity, const Invocation& invocation);
-
-// run.json.
-std::string run_record(const PreparedRun& prepared, const Identity& identity, const Invocation& invocation);
+// Collective: every rank calls it with the same options. Trains to the end (kDone) or until it is stopped (kRequeue, with a
+// committed checkpoint). Throws on every rank what any of them cannot do; status.json then says `failed`, with the reason
+// and the exit code. A failure that the others cannot know of ends the whole job: with MPI this does not return.
+ExitCode run(const config::RunOptions& options, const Rank& rank, const Invocation& invocation);
 
 }  // namespace convoy::train

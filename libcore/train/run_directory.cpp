@@ -3,32 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "libcore/base/error.h"
 #include "libcore/base/json.h"
+#include "libcore/base/log.h"
 #include "libcore/checkpoint/step_directory.h"
 
 namespace convoy::train {
-namespace {
-
-// Job logs and the lock may lie in a fresh directory; these files mean that a run has written here.
-void refuse_occupied(const RunDirectory& directory) {
-  const std::array<Path, 5> traces = {directory.metrics(), directory.status(), directory.config(), directory.record(),
-                                      checkpoint::checkpoints_folder(directory.path())};
-  for (const Path& trace : traces) {
-    if (!std::filesystem::exists(trace)) continue;
-    throw EnvironmentError(
-        fmt::format("run directory '{}' holds another run ({} is there): choose another --out, or remove "
-                    "the directory to train anew",
-                    directory.path().string(), trace.filename().string()));
-  }
-}
-
-}  // namespace
-
 std::string_view name_of(RunState state) {
   switch (state) {
     case RunState::kRunning:
@@ -53,18 +36,50 @@ std::string status_json(const Status& status) {
   return json.text();
 }
 
-RunDirectory::RunDirectory(Path path, const Identity& identity) : path_(std::move(path)) {
-  ensure_directory(path_);
-  lock_ = std::make_unique<FileLock>(path_ / "LOCK", identity.description);
-  refuse_occupied(*this);
+void record_failure(const Path& path, const std::string& reason, int exit_code) noexcept {
+  try {
+    auto json = nlohmann::ordered_json::parse(read_file(path, "status"));
+    if (json.value("state", "") != "running") return;
+    json["state"] = "failed";
+    json["eta_seconds"] = nullptr;
+    json["reason"] = reason;
+    json["exit_code"] = exit_code;
+    write_file_atomically(path, json.dump() + "\n");
+  } catch (const std::exception& error) {
+    log_warning(fmt::format("the failure could not be recorded in {}: {}", path.string(), error.what()));
+  }
 }
 
+RunDirectory::RunDirectory(Path path, const Identity& identity) : path_(std::move(path)) { own(identity); }
+
+void RunDirectory::own(const Identity& identity) {
+  ensure_directory(path_);
+  lock_ = std::make_unique<FileLock>(path_ / "LOCK", identity.description);
+}
+
+std::string RunDirectory::occupied() const {
+  for (const Path& trace : {metrics(), status(), config(), record(), checkpoints()}) {
+    if (std::filesystem::exists(trace)) return trace.filename().string();
+  }
+  return "";
+}
+
+void RunDirectory::refuse_occupied() const {
+  const std::string trace = occupied();
+  if (trace.empty()) return;
+  throw EnvironmentError(fmt::format(
+      "run directory '{}' holds another run ({} is there): choose another --out, or remove the directory to train anew",
+      path_.string(), trace));
+}
+
+Path RunDirectory::checkpoints() const { return checkpoint::checkpoints_folder(path_); }
+
 Path RunDirectory::checkpoint(std::int64_t step) const {
-  return checkpoint::checkpoints_folder(path_) / checkpoint::step_directory_name(step);
+  return checkpoints() / checkpoint::step_directory_name(step);
 }
 
 Path RunDirectory::gradients(std::int64_t step) const {
-  return path_ / "debug" / fmt::format("gradients-{}.safetensors", step);
+  return debug() / fmt::format("gradients-{}.safetensors", step);
 }
 
 std::optional<std::string> recorded_tokenizer(const Path& checkpoint) {

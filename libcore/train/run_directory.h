@@ -39,15 +39,26 @@ struct Status {
 };
 std::string status_json(const Status& status);
 
+// Says in `path` that the run has failed, keeping what else is known there; for a rank that fails where the one that writes
+// the status cannot. Never throws.
+void record_failure(const Path& path, const std::string& reason, int exit_code) noexcept;
+
 // The sha256 of the tokenizer that the training data was encoded with, as run.json beside the step directory
 // `checkpoint` has it; empty where there is none (a Hugging Face folder, data of other tools).
 std::optional<std::string> recorded_tokenizer(const Path& checkpoint);
 
 class RunDirectory {
  public:
-  // Creates `path` if missing and takes its lock. EnvironmentError if it cannot be written, if another process holds
-  // the lock (naming it), or if a run's files lie there already.
+  // Names alone.
+  explicit RunDirectory(Path path) : path_(std::move(path)) {}
+  // Creates `path` if missing and takes its lock. EnvironmentError if it cannot be written or if another process holds
+  // the lock (naming it).
   RunDirectory(Path path, const Identity& identity);
+  void own(const Identity& identity);
+
+  // A file that shows that a run has written here; empty where none has. Job logs and the lock may lie in a fresh one.
+  std::string occupied() const;
+  void refuse_occupied() const;  // EnvironmentError if a run's files lie here
 
   const Path& path() const { return path_; }
   Path metrics() const { return path_ / "metrics.jsonl"; }
@@ -55,6 +66,9 @@ class RunDirectory {
   Path status() const { return path_ / "status.json"; }
   Path config() const { return path_ / "config.toml"; }
   Path record() const { return path_ / "run.json"; }
+  Path checkpoints() const;
+  Path debug() const { return path_ / "debug"; }
+  Path discarded() const { return path_ / "metrics.discarded.jsonl"; }
   Path tensorboard() const { return path_ / "tensorboard"; }
   Path checkpoint(std::int64_t step) const;
   Path gradients(std::int64_t step) const;

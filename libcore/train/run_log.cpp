@@ -2,12 +2,14 @@
 #include "libcore/train/run_log.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 
+#include "libcore/base/exit_code.h"
 #include "libcore/base/json.h"
 #include "libcore/base/log.h"
 #include "libcore/base/units.h"
@@ -60,6 +62,19 @@ void RunLog::started() {
   write_status();
 }
 
+void RunLog::resumed(std::int64_t step, const Path& checkpoint) {
+  status_.step = step;
+  status_.last_checkpoint = checkpoint.lexically_proximate(directory_.path()).string();
+  events_.append(event("resume")
+                     .add("time", unix_seconds())
+                     .add("step", step)
+                     .add("steps", options_.steps)
+                     .add("checkpoint", checkpoint.string())
+                     .text());
+  write_status();
+  log_info(fmt::format("resume  step {} of {}, from {}", step, options_.steps, checkpoint.string()));
+}
+
 Timing RunLog::timing_of(std::int64_t step, double seconds) const {
   Timing timing;
   timing.step = step;
@@ -83,7 +98,7 @@ void RunLog::step(const StepMetrics& metrics, double seconds) {
   }
   // The first step pays for what is set up on the way; it would spoil the estimate.
   smoothed_step_seconds_ =
-      metrics.step <= 2 ? seconds : (1.0 - kSmoothing) * smoothed_step_seconds_ + kSmoothing * seconds;
+      ++steps_seen_ <= 2 ? seconds : (1.0 - kSmoothing) * smoothed_step_seconds_ + kSmoothing * seconds;
   status_.step = metrics.step;
   status_.loss = metrics.loss;
   status_.eta_seconds = smoothed_step_seconds_ * static_cast<double>(options_.steps - metrics.step);
@@ -110,21 +125,36 @@ void RunLog::evaluated(const EvalMetrics& metrics, double seconds) {
   log_info(eval_line(metrics, options_.steps, seconds));
 }
 
-void RunLog::saved(std::int64_t step, const Path& checkpoint, double stall_seconds, double write_seconds) {
+void RunLog::samples(std::int64_t step, std::span<const std::int64_t> first_tokens) {
+  events_.append(event("samples")
+                     .add("step", step)
+                     .add_raw("first_tokens", fmt::format("[{}]", fmt::join(first_tokens, ",")))
+                     .text());
+}
+
+void RunLog::saved(std::int64_t step, const Path& checkpoint, const checkpoint::SaveReport& report) {
   status_.last_checkpoint = checkpoint.lexically_relative(directory_.path()).string();
   events_.append(event("checkpoint")
+                     .add("time", unix_seconds())
                      .add("step", step)
                      .add("path", status_.last_checkpoint)
-                     .add("stall_seconds", stall_seconds)
-                     .add("write_seconds", write_seconds)
+                     .add("digest", report.digest)
+                     .add("bytes", static_cast<std::int64_t>(report.bytes))
+                     .add("stall_seconds", report.stall_seconds)
+                     .add("write_seconds", report.write_seconds)
                      .text());
   write_status();
-  log_info(fmt::format("step {}: weights saved to {} in {}", step, checkpoint.string(), format_seconds(stall_seconds)));
+  log_info(fmt::format("step {}: checkpoint {}, {} in {}", step, checkpoint.string(),
+                       format_bytes(static_cast<double>(report.bytes)), format_seconds(report.stall_seconds)));
 }
 
 void RunLog::finished() {
   status_.eta_seconds = 0.0;
-  ended(RunState::kFinished, "", 0);
+  ended(RunState::kFinished, "", static_cast<int>(ExitCode::kDone));
+}
+
+void RunLog::stopped(const std::string& reason) {
+  ended(RunState::kStopped, reason, static_cast<int>(ExitCode::kRequeue));
 }
 
 void RunLog::failed(const std::string& reason, int exit_code) noexcept {

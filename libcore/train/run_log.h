@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "libcore/base/file.h"
+#include "libcore/checkpoint/save.h"
 #include "libcore/train/console.h"
 #include "libcore/train/metrics.h"
 #include "libcore/train/run_directory.h"
@@ -31,12 +33,16 @@ class RunLog {
   RunLog(const RunDirectory& directory, const Identity& identity, const RunLogOptions& options);
 
   void started();
+  // Instead of started(), where training goes on after `step` from `checkpoint`.
+  void resumed(std::int64_t step, const Path& checkpoint);
   void step(const StepMetrics& metrics, double seconds);
   void skipped(std::int64_t step, const std::string& reason);
   void evaluated(const EvalMetrics& metrics, double seconds);
-  // Training stood still for `stall_seconds`, of which the files took `write_seconds`.
-  void saved(std::int64_t step, const Path& checkpoint, double stall_seconds, double write_seconds);
+  // The starts of the windows that a step trained on, in the order of their slots.
+  void samples(std::int64_t step, std::span<const std::int64_t> first_tokens);
+  void saved(std::int64_t step, const Path& checkpoint, const checkpoint::SaveReport& report);
   void finished();
+  void stopped(const std::string& reason);  // early, with a committed checkpoint
   // Never throws: it is called while another error is on its way.
   void failed(const std::string& reason, int exit_code) noexcept;
 
@@ -56,6 +62,7 @@ class RunLog {
   LinePacer pacer_;
   Status status_;
   double smoothed_step_seconds_ = 0.0;
+  std::int64_t steps_seen_ = 0;
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_status_ = Clock::now();
 };

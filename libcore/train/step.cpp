@@ -1,28 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/train/step.h"
 
+#include <algorithm>
 #include <cmath>
 
-namespace convoy::train {
+#include "libcore/parallel/pipeline.h"
+#include "libcore/train/stages.h"
 
-StepResult accumulate(const StepContext& context, const GlobalBatch& batch) {
-  context.parameters.zero_gradients(context.stream);
-  StepResult result;
-  result.targets = batch.targets();
-  // Without a counted target the loss is 0 / 0: not finite, and the step is skipped like any other of that kind.
-  const double share = result.targets > 0 ? 1.0 / static_cast<double>(result.targets) : 0.0;
-  double sum = 0.0;
-  for (const MicroBatch& micro_batch : batch.micro_batches()) {
-    sum += context.model.forward_backward(context.stream, micro_batch.batch(), static_cast<float>(share)).sum;
+namespace convoy::train {
+namespace {
+
+using config::Phase;
+using tensor::DType;
+using tensor::MutableView;
+
+// Of one micro-batch's work where it comes in one piece: two thirds are backward, which has two products for each of
+// forward's.
+constexpr double kForwardShare = 1.0 / 3.0;
+
+std::int64_t sum_over(comm::Communicator& group, device::Stream& stream, std::int64_t value) {
+  group.all_reduce(stream, {&value, DType::kI64, {1}, 0}, comm::Reduction::kSum);
+  return value;
+}
+
+// Reports the gradients [begin, end) as final, but for the tied ones.
+void report(parallel::DataParallel& data_parallel, const std::vector<std::size_t>& tied, std::size_t begin,
+            std::size_t end) {
+  for (const std::size_t index : tied) {
+    if (index < begin || index >= end) continue;
+    if (index > begin) data_parallel.ready(begin, index);
+    begin = index + 1;
   }
-  result.loss = sum / static_cast<double>(result.targets);
-  result.grad_norm = std::sqrt(context.optimizer.gradient_squares(context.stream));
+  if (begin < end) data_parallel.ready(begin, end);
+}
+
+double run_whole(const StepContext& context, const GlobalBatch& batch, float scale, const model::GradientsReady& ready) {
+  double sum = 0.0;
+  const double start = own_seconds();
+  for (const MicroBatch& micro_batch : batch.micro_batches()) {
+    const bool last = &micro_batch == &batch.micro_batches().back();
+    sum += context.model
+               .forward_backward(context.stream, micro_batch.batch(), scale, last ? ready : model::GradientsReady{})
+               .sum;
+  }
+  const double own = own_seconds() - start;
+  context.faults.delay(Phase::kForward, own * kForwardShare);
+  context.faults.delay(Phase::kBackward, own * (1.0 - kForwardShare));
+  return sum;
+}
+
+double run_stages(const StepContext& context, const GlobalBatch& batch, float scale, const model::GradientsReady& ready) {
+  TrainingStage stage(context.stream, context.model, batch,
+                      {.gradient_scale = scale,
+                       .sets = parallel::activation_sets(context.actions),
+                       .last = last_backward(context.actions),
+                       .ready = ready},
+                      context.faults);
+  parallel::execute(context.stream, context.actions, stage, *context.groups.pipeline);
+  return stage.loss_sum();
+}
+
+}  // namespace
+
+std::vector<std::size_t> tied_ends(const model::Parameters& parameters) {
+  std::vector<std::size_t> tied;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters.table()[i].tied_end) tied.push_back(i);
+  }
+  return tied;
+}
+
+std::int64_t accumulate(const StepContext& context, const GlobalBatch& batch, double& loss_sum) {
+  const parallel::Groups& groups = context.groups;
+  context.parameters.zero_gradients(context.stream);
+  context.faults.spoil(context.parameters);
+  const std::int64_t targets = sum_over(*groups.data, context.stream, batch.targets());
+  // Without a counted target the loss is 0 / 0: not finite, and the step is skipped like any other of that kind.
+  const float scale = targets > 0 ? static_cast<float>(1.0 / static_cast<double>(targets)) : 0.0f;
+  const std::vector<std::size_t> tied = tied_ends(context.parameters);
+  const auto ready = [&](std::size_t begin, std::size_t end) { report(context.data_parallel, tied, begin, end); };
+  loss_sum = groups.layout.pipeline == 1 ? run_whole(context, batch, scale, ready)
+                                         : run_stages(context, batch, scale, ready);
+  context.faults.interrupt();
+  for (const std::size_t index : tied) {
+    groups.pipeline_ends->all_reduce(context.stream, context.parameters.gradient(index), comm::Reduction::kSum);
+    context.data_parallel.ready(index, index + 1);
+  }
+  context.data_parallel.finish(context.stream);
+  return targets;
+}
+
+StepResult judge(const StepContext& context, std::int64_t targets, double loss_sum, std::span<double> votes) {
+  const parallel::Groups& groups = context.groups;
+  const bool has_loss = groups.last_stage() && groups.at.tensor == 0;
+  const bool has_squares = groups.layout.zero > 0 || groups.at.data == 0;
+  std::vector<double> sums = {has_loss ? loss_sum : 0.0,
+                              has_squares ? context.optimizer.gradient_squares(context.stream) : 0.0};
+  sums.insert(sums.end(), votes.begin(), votes.end());
+  groups.world->all_reduce(context.stream, {sums.data(), DType::kF64, {static_cast<std::int64_t>(sums.size())}, 0},
+                           comm::Reduction::kSum);
+  std::copy(sums.begin() + 2, sums.end(), votes.begin());
+  StepResult result;
+  result.targets = targets;
+  result.loss = sums[0] / static_cast<double>(targets);
+  result.grad_norm = std::sqrt(sums[1]);
   result.finite = std::isfinite(result.loss) && std::isfinite(result.grad_norm);
   return result;
 }
 
 void apply(const StepContext& context, double rate, std::int64_t update, double grad_norm) {
+  const double start = own_seconds();
   context.optimizer.step(context.stream, rate, update, grad_norm);
+  context.faults.delay(Phase::kOptimizer, own_seconds() - start);
+  share_weights(context);
+}
+
+void share_weights(const StepContext& context) {
+  std::vector<MutableView> weights;
+  for (std::size_t i = 0; i < context.parameters.size(); ++i) weights.push_back(context.parameters.weight(i));
+  context.data_parallel.gather(context.stream, weights);
   context.model.pack(context.stream);
 }
 

@@ -8,9 +8,11 @@
 #include <limits>
 
 #include "libcore/base/error.h"
+#include "libcore/base/log.h"
 #include "libcore/base/units.h"
-#include "libcore/ops/backend.h"
-#include "libcore/train/weights.h"
+#include "libcore/checkpoint/step_directory.h"
+#include "libcore/train/gradients.h"
+#include "libcore/train/states.h"
 
 namespace convoy::train {
 namespace {
@@ -19,96 +21,55 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-tensor::DType compute_dtype(const PreparedRun& run) {
-  return run.options.device.precision == "bf16" ? tensor::DType::kBF16 : tensor::DType::kF32;
-}
-
-optim::AdamWConstants constants_of(const config::OptimizerOptions& options) {
-  return {.beta1 = options.beta1,
-          .beta2 = options.beta2,
-          .epsilon = options.epsilon,
-          .weight_decay = options.weight_decay,
-          .clip_norm = options.clip_norm};
-}
-
-optim::LrSchedule schedule_of(const PreparedRun& run) {
-  const config::OptimizerOptions& options = run.options.optimizer;
-  return {.kind = options.schedule == "constant" ? optim::ScheduleKind::kConstant : optim::ScheduleKind::kCosine,
-          .peak = options.lr,
-          .minimum = run.resolved.min_lr,
-          .warmup_steps = options.warmup_steps,
-          .decay_steps = run.resolved.decay_steps};
-}
-
-SampleRules rules_of(const PreparedRun& run) {
-  return {.vocabulary = run.model.vocabulary,
-          .document_positions = run.options.model.attention_reset_at_document,
-          .ignore_after = run.resolved.eos_id};
-}
-
-data::DataOrder order_of(const PreparedRun& run) {
-  return run.options.data.order == "sequential" ? data::DataOrder::kSequential : data::DataOrder::kShuffled;
-}
-
-std::vector<EvaluationSet> evaluation_sets(const PreparedRun& run) {
-  std::vector<EvaluationSet> sets;
-  for (const NamedDataset& valid : run.valid) {
-    data::Sampler sampler(valid.dataset.tokens(), run.resolved.sequence_length, data::DataOrder::kSequential, 0);
-    const std::int64_t limit = run.options.output.eval_steps * run.resolved.global_batch;
-    const std::int64_t samples = limit == 0 ? sampler.windows() : std::min(sampler.windows(), limit);
-    sets.push_back({valid.name, &valid.dataset, sampler, samples});
+// The steps of the checkpoints up to `newest`. What lies beyond it is of a future that the run has left, or broken: it
+// must not count as the newest.
+std::vector<std::int64_t> committed_steps(const Path& checkpoints, std::int64_t newest) {
+  std::vector<std::int64_t> steps;
+  for (const auto& entry : std::filesystem::directory_iterator(checkpoints)) {
+    const auto step = checkpoint::parse_step_directory(entry.path().filename().string());
+    if (step && *step <= newest) steps.push_back(*step);
   }
-  return sets;
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+double bytes_of(const std::vector<checkpoint::LocalState>& states) {
+  double bytes = 0.0;
+  for (const checkpoint::LocalState& state : states)
+    bytes += static_cast<double>(state.data.count()) * static_cast<double>(tensor::size_of(state.data.dtype));
+  return bytes;
 }
 
 }  // namespace
 
-Trainer::Trainer(const PreparedRun& run, const RunDirectory& directory, RunLog& log)
-    : run_(run),
-      directory_(directory),
-      log_(log),
-      stream_(ops::cpu_backend(), run.resolved.threads),
-      parameters_(model::parameter_table(run.model), compute_dtype(run), true),
-      optimizer_(parameters_, constants_of(run.options.optimizer)),
-      model_(stream_, run.model, parameters_, run.resolved.micro_batch, run.resolved.sequence_length, true),
-      schedule_(schedule_of(run)),
-      rules_(rules_of(run)),
-      sampler_(run.data.tokens(), run.resolved.sequence_length, order_of(run),
-               static_cast<std::uint64_t>(run.options.data.seed)),
-      batch_(run.resolved.micro_batches, run.resolved.micro_batch, run.resolved.sequence_length, rules_),
-      evaluation_sets_(evaluation_sets(run)),
-      evaluation_batch_(run.resolved.micro_batch, run.resolved.sequence_length, rules_.document_positions) {
-  if (run.init_from) {
-    load(stream_, parameters_, *run.init_from, optimizer_);
-  } else {
-    initialise(stream_, parameters_, static_cast<std::uint64_t>(run.options.data.seed), optimizer_);
-  }
-  model_.pack(stream_);
-}
-
-void Trainer::train() {
-  log_.started();
+std::string Trainer::train(RunLog* log) {
+  log_ = log;
+  share_weights(context());
   last_save_ = Clock::now();
-  while (!is_last()) {
+  while (!is_last() && stop_reason_.empty()) {
     const Clock::time_point start = Clock::now();
     const StepMetrics metrics = train_step();
     // Every op has now run in the shapes that come again; those of evaluation are among them.
     stream_.seal_scratch();
-    log_.step(metrics, seconds_since(start));
+    if (log_ != nullptr) log_->step(metrics, seconds_since(start));
     stop_without_progress();
     if (evaluation_is_due()) evaluate_all();
     if (save_is_due()) save();
   }
-  log_.finished();
+  return is_last() ? "" : stop_reason_;
 }
 
 StepMetrics Trainer::train_step() {
-  ++step_;
-  batch_.load(run_.data, sampler_, consumed_samples_);
-  consumed_samples_ += run_.resolved.global_batch;
+  faults_.begin_step(++step_);
+  load_batch();
   const double rate = schedule_.rate(update_);
-  StepResult result = accumulate(context(), batch_);
-  if (run_.options.output.dump_gradients == step_) dump_gradients(directory_.gradients(step_), parameters_);
+  double loss_sum = 0.0;
+  const std::int64_t targets = accumulate(context(), batch_, loss_sum);
+  if (setting_.run.options.output.dump_gradients == step_)
+    dump_gradients(setting_.directory.gradients(step_), setting_.run.model, context(), setting_.agreement);
+  Votes sums = votes();
+  StepResult result = judge(context(), targets, loss_sum, sums);
+  count(sums);
   if (result.finite) {
     apply(context(), rate, ++update_, result.grad_norm);
     skipped_in_a_row_ = 0;
@@ -125,65 +86,164 @@ StepMetrics Trainer::train_step() {
           .skipped = step_ - update_};
 }
 
+// Replica r takes slots [r B/DP, (r + 1) B/DP) of the global batch.
+void Trainer::load_batch() {
+  const double start = own_seconds();
+  batch_.load(setting_.run.data, sampler_, consumed_samples_ + setting_.groups.at.data * batch_.samples());
+  if (setting_.run.options.rehearsal.log_samples) log_samples();
+  consumed_samples_ += setting_.run.resolved.global_batch;
+  faults_.delay(config::Phase::kData, own_seconds() - start);
+}
+
+// What the replicas have loaded, gathered: rank 0 is of the first replica.
+void Trainer::log_samples() {
+  const std::int64_t mine = batch_.samples(), replicas = setting_.groups.layout.data;
+  std::vector<std::int64_t> own, all(static_cast<std::size_t>(mine * replicas));
+  const std::int64_t first = consumed_samples_ + setting_.groups.at.data * mine;
+  for (std::int64_t i = 0; i < mine; ++i) own.push_back(sampler_.first_token(first + i));
+  const std::vector<std::int64_t> counts(static_cast<std::size_t>(replicas), mine);
+  setting_.groups.data->all_gather(stream_, {own.data(), tensor::DType::kI64, {mine}},
+                                   {all.data(), tensor::DType::kI64, {mine * replicas}, 0}, counts);
+  if (log_ != nullptr) log_->samples(step_, all);
+}
+
 // What such a step says of itself is neither drawn nor averaged, even where one of the two is finite.
 void Trainer::skip(StepResult& result) {
   ++skipped_in_a_row_;
   const auto shown = [](double x) { return std::isfinite(x) ? fmt::format("{:.4g}", x) : std::string("not finite"); };
-  log_.skipped(step_, fmt::format("loss {}, gradient norm {}", shown(result.loss), shown(result.grad_norm)));
+  if (log_ != nullptr)
+    log_->skipped(step_, fmt::format("loss {}, gradient norm {}", shown(result.loss), shown(result.grad_norm)));
   result.loss = result.grad_norm = std::numeric_limits<double>::quiet_NaN();
 }
 
 void Trainer::stop_without_progress() const {
-  const std::int64_t limit = run_.options.optimizer.max_skipped_steps;
+  const std::int64_t limit = setting_.run.options.optimizer.max_skipped_steps;
   if (skipped_in_a_row_ == 0 || skipped_in_a_row_ < limit) return;
-  throw NumericsError(
-      fmt::format("step {}: loss or gradient norm was not finite {} times in a row (--max-skipped-steps {}), so "
-                  "nothing is learned any more: "
-                  "lower --lr, lengthen --warmup-steps, or look at the data of samples {} to {}",
-                  step_, skipped_in_a_row_, limit, consumed_samples_ - run_.resolved.global_batch * skipped_in_a_row_,
-                  consumed_samples_ - 1));
+  setting_.agreement.alike([&] {
+    throw NumericsError(fmt::format(
+        "step {}: loss or gradient norm was not finite {} times in a row (--max-skipped-steps {}), so nothing is learned "
+        "any more: lower --lr, lengthen --warmup-steps, or look at the data of samples {} to {}",
+        step_, skipped_in_a_row_, limit,
+        consumed_samples_ - setting_.run.resolved.global_batch * skipped_in_a_row_, consumed_samples_ - 1));
+  });
 }
 
 bool Trainer::evaluation_is_due() const {
-  const std::int64_t every = run_.options.output.eval_every;
+  const std::int64_t every = setting_.run.options.output.eval_every;
   return !evaluation_sets_.empty() && (is_last() || (every > 0 && step_ % every == 0));
 }
 
 void Trainer::evaluate_all() {
   for (const EvaluationSet& set : evaluation_sets_) {
     const Clock::time_point start = Clock::now();
-    EvalMetrics metrics = evaluate(stream_, model_, set, rules_, evaluation_batch_);
+    EvalMetrics metrics = evaluate(stream_, model_, setting_.groups, set, rules_, evaluation_batch_);
     metrics.step = step_;
-    log_.evaluated(metrics, seconds_since(start));
+    if (log_ != nullptr) log_->evaluated(metrics, seconds_since(start));
   }
+  listen();
 }
 
+// Only what every rank knows alike decides: the step, and what was voted.
 bool Trainer::save_is_due() const {
-  const config::Cadence& every = run_.resolved.checkpoint_every;
-  if (is_last() || (every.steps > 0 && step_ % every.steps == 0)) return true;
-  return every.seconds > 0.0 && seconds_since(last_save_) >= every.seconds;
+  const config::Cadence& every = setting_.run.resolved.checkpoint_every;
+  return is_last() || save_voted_ || !stop_reason_.empty() || (every.steps > 0 && step_ % every.steps == 0);
 }
 
+Trainer::Votes Trainer::votes() const {
+  Votes votes{};
+  const cluster::StopReason reason =
+      setting_.stop_requested ? setting_.stop_requested() : cluster::StopReason::kNone;
+  votes[kRequested] = reason == cluster::StopReason::kRequested;
+  votes[kTerminate] = reason == cluster::StopReason::kTerminate;
+  votes[kInterrupt] = reason == cluster::StopReason::kInterrupt;
+  if (!setting_.agreement.is_root()) return votes;  // of the clocks one decides
+  const double limit = setting_.run.options.stop.after, every = setting_.run.resolved.checkpoint_every.seconds;
+  votes[kTime] = limit > 0.0 && seconds_since(setting_.start) >= limit;
+  votes[kSave] = every > 0.0 && seconds_since(last_save_) >= every;
+  return votes;
+}
+
+void Trainer::count(const Votes& votes) {
+  save_voted_ = votes[kSave] > 0.0;
+  const config::StopOptions& stop = setting_.run.options.stop;
+  if (!stop_reason_.empty()) return;
+  if (votes[kRequested] > 0.0) {
+    stop_reason_ = fmt::format("signal {}", stop.signal);
+  } else if (votes[kTerminate] > 0.0) {
+    stop_reason_ = "signal TERM";
+  } else if (votes[kInterrupt] > 0.0) {
+    stop_reason_ = "signal INT";
+  } else if (votes[kTime] > 0.0) {
+    stop_reason_ = fmt::format("--stop-after {}", format_seconds(stop.after));
+  }
+  if (stop_reason_.empty()) return;
+  // The scheduler will not wait longer; whoever is missing is to be named before it kills.
+  comm::Communicator& world = *setting_.groups.world;
+  const double watchdog = world.watchdog_seconds();
+  if (stop.grace_seconds > 0.0 && (watchdog == 0.0 || stop.grace_seconds < watchdog))
+    world.set_watchdog(stop.grace_seconds);
+  if (log_ != nullptr) log_info(fmt::format("step {}: stopping after it ({})", step_, stop_reason_));
+}
+
+// A signal that came while the ranks evaluated or saved is honoured now and not a step later.
+void Trainer::listen() {
+  if (is_last() || !stop_reason_.empty()) return;
+  const bool save_voted = save_voted_;
+  Votes sums = votes();
+  setting_.groups.world->all_reduce(stream_, {sums.data(), tensor::DType::kF64, {kVotes}, 0}, comm::Reduction::kSum);
+  count(sums);
+  save_voted_ = save_voted;
+}
+
+checkpoint::Description Trainer::description() const {
+  const parallel::Layout& layout = setting_.groups.layout;
+  checkpoint::Description description;
+  description.progress = {.step = step_,
+                          .update = update_,
+                          .consumed_samples = consumed_samples_,
+                          .skipped_in_a_row = skipped_in_a_row_,
+                          .loss_scale = std::nullopt};
+  description.layout = {layout.tensor, layout.pipeline, layout.data};
+  description.model_config = model::to_json(setting_.run.model, "float32");
+  description.fingerprint = setting_.fingerprint;
+  description.aliases = aliases_of(setting_.run.model);
+  description.origin = setting_.origin;
+  return description;
+}
+
+// One save a step: a stop that comes meanwhile finds it done.
 void Trainer::save() {
+  const Path folder = setting_.directory.checkpoint(step_);
+  const std::vector<checkpoint::LocalState> states = local_states(parameters_, optimizer_, setting_.groups);
   const Clock::time_point start = Clock::now();
-  const Path folder = directory_.checkpoint(step_);
-  train::save(folder, run_.model, parameters_, optimizer_);
-  const double seconds = seconds_since(start);
-  log_.saved(step_, folder, seconds, seconds);
+  setting_.agreement.root([&] { ensure_directory(folder.parent_path()); });
+  setting_.agreement.alike([&] { saver_.stage(folder, description(), states); });
+  const Clock::time_point staged = Clock::now();
+  saver_.write();
+  faults_.delay_write(bytes_of(states), seconds_since(staged));
+  checkpoint::SaveReport report;
+  setting_.agreement.alike([&] { report = saver_.commit(); });
+  report.stall_seconds = seconds_since(start);  // training waits for the files too
   last_save_ = Clock::now();
+  if (log_ != nullptr) {
+    log_->saved(step_, folder, report);
+    remove_old_checkpoints();
+  }
+  listen();
 }
 
-std::string Trainer::memory_summary() const {
-  const double count = static_cast<double>(model::parameter_count(model::parameter_table(run_.model)));
-  const bool has_master = parameters_.compute_dtype() != tensor::DType::kF32;
-  const double weights = count * static_cast<double>(tensor::size_of(parameters_.compute_dtype()));
-  const double gradients = 4.0 * count;
-  const double optimizer = (has_master ? 12.0 : 8.0) * count;
-  const double activations = static_cast<double>(model_.activation_bytes());
-  const double packed = static_cast<double>(model_.packed_bytes());
-  return fmt::format("{} = weights {}, gradients {}, optimizer {}, activations {}, packed weights {}",
-                     format_bytes(weights + gradients + optimizer + activations + packed), format_bytes(weights),
-                     format_bytes(gradients), format_bytes(optimizer), format_bytes(activations), format_bytes(packed));
+// What cannot be removed costs space, not the run.
+void Trainer::remove_old_checkpoints() {
+  const config::OutputOptions& output = setting_.run.options.output;
+  try {
+    const Path checkpoints = setting_.directory.checkpoints();
+    for (const std::int64_t step :
+         checkpoint::steps_to_remove(committed_steps(checkpoints, step_), output.keep_last, output.keep_every)) {
+      checkpoint::remove_step(setting_.directory.checkpoint(step));
+    }
+  } catch (const std::exception& error) {
+    log_warning(fmt::format("an old checkpoint could not be removed: {}", error.what()));
+  }
 }
 
 }  // namespace convoy::train

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The training loop of one rank.
+// The training loop of one rank; all ranks run it side by side.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "libcore/checkpoint/checkpoint.h"
+#include "libcore/checkpoint/save.h"
+#include "libcore/cluster/signals.h"
 #include "libcore/device/stream.h"
 #include "libcore/model/model.h"
 #include "libcore/optim/adamw.h"
 #include "libcore/optim/lr_schedule.h"
+#include "libcore/parallel/data_parallel.h"
+#include "libcore/parallel/groups.h"
+#include "libcore/train/agreement.h"
 #include "libcore/train/evaluate.h"
+#include "libcore/train/faults.h"
+#include "libcore/train/fingerprint.h"
 #include "libcore/train/loader.h"
 #include "libcore/train/prepare.h"
 #include "libcore/train/run_directory.h"
@@ -20,34 +30,65 @@
 
 namespace convoy::train {
 
+// What a trainer works with; all of it outlives the trainer.
+struct TrainerSetting {
+  const PreparedRun& run;
+  const RunDirectory& directory;  // names
+  const parallel::Groups& groups;
+  Agreement& agreement;
+  Fingerprint fingerprint;
+  std::string origin;                                          // who writes the checkpoints, for people
+  std::chrono::steady_clock::time_point start;                 // of the program, for --stop-after
+  std::function<cluster::StopReason()> stop_requested = {};    // of this process
+};
+
 class Trainer {
  public:
-  // Allocates everything that training needs. `run`, `directory` and `log` must outlive it.
-  Trainer(const PreparedRun& run, const RunDirectory& directory, RunLog& log);
+  // Allocates everything that training needs and fills the weights: with their initial values, from --init-from, or, with
+  // the rest of the state, from `checkpoint` if there is one. Not collective.
+  Trainer(TrainerSetting setting, const checkpoint::Checkpoint* checkpoint);
 
-  // Trains to the last step. NumericsError after too many non-finite steps in a row.
-  void train();
+  // Collective. Trains to the last step, or until any rank is asked to stop; then a checkpoint of that step is committed
+  // and the reason is returned, which is empty where the run came to its end. `log`: of rank 0, null on the others.
+  // NumericsError after too many non-finite steps in a row.
+  std::string train(RunLog* log);
 
-  // Bytes that the parts of a run hold, for the summary at the start.
+  std::int64_t step() const { return step_; }
+  // Bytes that the parts of a run hold on this rank, for the summary at the start.
   std::string memory_summary() const;
 
  private:
+  enum Vote { kRequested, kTerminate, kInterrupt, kTime, kSave, kVotes };
+  using Votes = std::array<double, kVotes>;
+
+  void restore(const checkpoint::Checkpoint& checkpoint);
   StepMetrics train_step();
-  void evaluate_all();
-  void save();
+  void load_batch();
+  void log_samples();
   void skip(StepResult& result);
   void stop_without_progress() const;
-  bool is_last() const { return step_ == run_.resolved.steps; }
+  void evaluate_all();
+  void save();
+  void remove_old_checkpoints();
+  Votes votes() const;
+  void count(const Votes& votes);  // after they were summed over the ranks
+  void listen();                   // for a stop, outside of a step
+  checkpoint::Description description() const;
+  bool is_last() const { return step_ == setting_.run.resolved.steps; }
   bool evaluation_is_due() const;
   bool save_is_due() const;
-  StepContext context() { return {stream_, parameters_, model_, optimizer_}; }
+  StepContext context() {
+    return {stream_, setting_.groups, actions_, parameters_, model_, data_parallel_, optimizer_, faults_};
+  }
 
-  const PreparedRun& run_;
-  const RunDirectory& directory_;
-  RunLog& log_;
+  TrainerSetting setting_;
+  RunLog* log_ = nullptr;
 
   device::Stream stream_;
+  std::vector<parallel::Action> actions_;
+  model::Shard shard_;
   model::Parameters parameters_;
+  parallel::DataParallel data_parallel_;
   optim::AdamW optimizer_;
   model::Model model_;
   optim::LrSchedule schedule_;
@@ -56,12 +97,16 @@ class Trainer {
   GlobalBatch batch_;
   std::vector<EvaluationSet> evaluation_sets_;
   MicroBatch evaluation_batch_;
+  checkpoint::Saver saver_;
+  Faults faults_;
 
   std::int64_t step_ = 0;    // attempted global batches
   std::int64_t update_ = 0;  // successful ones
   std::int64_t skipped_in_a_row_ = 0;
   std::int64_t consumed_samples_ = 0;
   std::chrono::steady_clock::time_point last_save_;
+  std::string stop_reason_;  // empty: go on
+  bool save_voted_ = false;
 };
 
 }  // namespace convoy::train

@@ -11,7 +11,19 @@
 namespace convoy::train {
 namespace {
 
-void expect_finite(const tensor::View& values, const Path& folder, const std::string& name) {
+// Where element `offset` of a box stands in the whole tensor, counted row by row.
+std::int64_t index_in_tensor(const tensor::Shape& shape, const tensor::Box& box, std::int64_t offset) {
+  std::int64_t index = 0, stride = 1;
+  for (int d = shape.rank() - 1; d >= 0; --d) {
+    index += (box.offset[d] + offset % box.extent[d]) * stride;
+    offset /= box.extent[d];
+    stride *= shape[d];
+  }
+  return index;
+}
+
+void expect_finite(const tensor::View& values, const model::Parameter& parameter, const tensor::Box& box,
+                   const Path& folder) {
   const float* first = values.as<float>();
   const float* last = first + values.count();
   const float* wrong = std::find_if(first, last, [](float x) { return !std::isfinite(x); });
@@ -19,16 +31,10 @@ void expect_finite(const tensor::View& values, const Path& folder, const std::st
   throw DataError(
       fmt::format("{}: {}[{}] (counted row by row) is no finite number: the file was damaged, or the run that wrote it "
                   "had diverged; take an earlier checkpoint",
-                  folder.string(), name, wrong - first));
+                  folder.string(), parameter.name, index_in_tensor(parameter.shape, box, wrong - first)));
 }
 
 }  // namespace
-
-std::vector<checkpoint::ExpectedTensor> expected_tensors(const std::vector<model::Parameter>& table) {
-  std::vector<checkpoint::ExpectedTensor> expected;
-  for (const model::Parameter& parameter : table) expected.push_back({parameter.name, parameter.shape});
-  return expected;
-}
 
 void initialise(device::Stream& stream, const model::Parameters& parameters, std::uint64_t seed,
                 optim::AdamW& optimizer) {
@@ -38,34 +44,20 @@ void initialise(device::Stream& stream, const model::Parameters& parameters, std
   optimizer.publish(stream);
 }
 
-void load(device::Stream& stream, const model::Parameters& parameters, const checkpoint::HfFolder& folder,
+void load(device::Stream& stream, const model::Parameters& parameters, const checkpoint::WeightSource& source,
           optim::AdamW& optimizer) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const model::LocalParameter& parameter = parameters.table()[i];
-    folder.read(parameter.name, tensor::reshaped(optimizer.master(i), parameter.shape));
-    expect_finite(optimizer.master(i), folder.folder(), parameters.table()[i].name);
+    const parallel::Range share = optimizer.share(i);
+    std::int64_t begin = 0;
+    for (const tensor::Box& box : tensor::boxes_of_range(parameter.box, share.begin, share.end)) {
+      const tensor::MutableView part = tensor::flat_part(optimizer.master(i), begin, begin + box.count());
+      source.read(parameter.name, box, tensor::reshaped(part, box.extent));
+      expect_finite(part, parameter, box, source.folder());
+      begin += box.count();
+    }
   }
   optimizer.publish(stream);
-}
-
-void save(const Path& folder, const model::Config& config, const model::Parameters& parameters,
-          const optim::AdamW& optimizer) {
-  std::vector<checkpoint::NamedTensor> tensors;
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    tensors.push_back({parameters.table()[i].name, tensor::reshaped(optimizer.master(i), parameters.table()[i].shape)});
-  ensure_directory(folder.parent_path());
-  AtomicDirectory directory(folder);
-  checkpoint::write_hf_folder(directory.temporary(), tensors,
-                              {.dtype = tensor::DType::kF32, .config_json = model::to_json(config, "float32")});
-  directory.commit();
-}
-
-void dump_gradients(const Path& file, const model::Parameters& parameters) {
-  std::vector<checkpoint::NamedTensor> tensors;
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    tensors.push_back({parameters.table()[i].name, parameters.gradient(i)});
-  ensure_directory(file.parent_path());
-  checkpoint::write_hf_tensors(file, tensors, tensor::DType::kF32);
 }
 
 DecayGroups decay_groups(const std::vector<model::Parameter>& table) {

@@ -36,7 +36,7 @@ std::map<std::string, Units> allowed_table() {
           {"checkpoint", parallel},  // sees named tensors, never the model
           {"data", base},
           {"cluster", base},
-          {"config", base},
+          {"config", parallel},
           {"train", train},
           {"analysis", trace},
           {"app", base},

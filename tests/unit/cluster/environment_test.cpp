@@ -138,5 +138,17 @@ TEST(ProcessEnvironment, IsTheRealOne) {
   EXPECT_EQ(process_environment()("CONVOY_TEST_VARIABLE"), std::nullopt);
 }
 
+TEST(RanksSharing, CountsThoseWithACommonCore) {
+  EXPECT_EQ(ranks_sharing("0-3", {"0-3", "0-3", "4-7"}), 2);
+  EXPECT_EQ(ranks_sharing("0", {"0", "1", "2", "3"}), 1);
+  EXPECT_EQ(ranks_sharing("0-1,8", {"0-1,8", "8-9", "2-3", "1"}), 3);
+  EXPECT_EQ(ranks_sharing("", {"", ""}), 2);
+}
+
+TEST(CoreList, NamesAsManyCoresAsAreAllowed) {
+  EXPECT_FALSE(core_list().empty());
+  EXPECT_EQ(ranks_sharing(core_list(), {core_list()}), 1);
+}
+
 }  // namespace
 }  // namespace convoy::cluster

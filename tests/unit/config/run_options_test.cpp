@@ -37,5 +37,12 @@ TEST(Cadence, RefusesZeroAndNonsense) {
   }
 }
 
+TEST(Split, ReadsNumbersWithCommas) {
+  std::vector<std::int64_t> split;
+  EXPECT_EQ(parse_split("5,6,6,5", split), "");
+  EXPECT_THAT(split, testing::ElementsAre(5, 6, 6, 5));
+  for (const char* text : {"", "5,", ",5", "5,0", "5;6", "5,-1"}) EXPECT_NE(parse_split(text, split), "") << text;
+}
+
 }  // namespace
 }  // namespace convoy::config

@@ -25,7 +25,7 @@ RunOptions sound_options() {
 
 Facts sound_facts() {
   Facts facts;
-  facts.model = ModelFacts{"tiny", 50, 32, 0.0, std::nullopt};
+  facts.model = ModelFacts{"tiny", 50, 32, 0.0, std::nullopt, 4, 4, 2, 24};
   facts.train.push_back({"", "train", 100, 50, std::nullopt, std::nullopt});
   facts.machine.cores = 2;
   facts.machine.default_threads = 2;
@@ -70,9 +70,9 @@ TEST(Validate, ListsEveryProblemAtOnce) {
 TEST(Validate, NamesTheNearestLegalBatchSizes) {
   RunOptions options = sound_options();
   options.batch.global_batch = 10;
-  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("8 or 12")));
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("8, 12")));
   options.batch.global_batch = 3;
-  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("global batch size is 4")));
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("nearest legal values: 4")));
 }
 
 TEST(Validate, RefusesSequencesBeyondThePositions) {
@@ -116,11 +116,47 @@ TEST(Validate, UsageDecidesTheExitCodeWhereBothKindsOccur) {
   }
 }
 
-TEST(Validate, RefusesToTrainCopiesSideBySide) {
+TEST(Validate, RefusesLayoutsThatTheWorldOrTheModelDoesNotAllow) {
+  RunOptions options = sound_options();
   Facts facts = sound_facts();
-  facts.machine.tasks = 4;
-  facts.machine.launcher = "srun";
-  EXPECT_THAT(problems_of(sound_options(), facts).usage, ElementsAre(HasSubstr("4 copies would train")));
+  facts.machine.world = 6;
+  options.layout.tensor_parallel = 4;
+  options.layout.pipeline_split = "4,x";
+  const Problems problems = problems_of(options, facts);
+  EXPECT_THAT(problems.usage, ElementsAre(HasSubstr("--pipeline-split '4,x'")));
+  options.layout.pipeline_split = "";
+  EXPECT_THAT(problems_of(options, facts).usage,
+              testing::IsSupersetOf({HasSubstr("2 key/value heads"), HasSubstr("6 ranks")}));
+}
+
+TEST(Validate, RefusesAnotherWorldThanTheExpectedOne) {
+  RunOptions options = sound_options();
+  options.layout.expect_world = 8;
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("--expect-world 8: the job has 1 rank;")));
+  options.layout.expect_world = 1;
+  EXPECT_TRUE(problems_of(options, sound_facts()).empty());
+}
+
+TEST(Validate, RefusesFaultsOfRanksThatAreNotThere) {
+  RunOptions options = sound_options();
+  options.rehearsal.faults = {"kill:step=2,rank=1", "explode:step=1"};
+  EXPECT_THAT(problems_of(options, sound_facts()).usage,
+              ElementsAre(HasSubstr("ranks are 0 to 0"), HasSubstr("'explode'")));
+}
+
+TEST(Validate, RefusesTwoOrigins) {
+  RunOptions options = sound_options();
+  options.resume.from = "a";
+  options.model.init_from = "b";
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("--resume-from and --init-from")));
+}
+
+TEST(Validate, RanksThatShareCoresShareTheThreads) {
+  RunOptions options = sound_options();
+  options.device.threads = 2;
+  Facts facts = sound_facts();
+  facts.machine.ranks_sharing = 2;
+  EXPECT_THAT(problems_of(options, facts).usage, ElementsAre(HasSubstr("2 ranks that share them")));
 }
 
 TEST(Validate, RefusesDropoutWhereverItComesFrom) {

@@ -28,12 +28,14 @@ class Evaluate : public testing::Test {
     const EvaluationSet set{"v", &*dataset_, data::Sampler(dataset_->tokens(), 8, data::DataOrder::kSequential, 0),
                             samples};
     MicroBatch scratch(rows, 8, false);
-    return evaluate(stream_, model_, set,
+    return evaluate(stream_, model_, groups_, set,
                     {.vocabulary = kTinyVocabulary, .document_positions = false, .ignore_after = std::nullopt},
                     scratch);
   }
 
   TmpDir folder_;
+  std::unique_ptr<comm::Communicator> world_ = comm::make_self();
+  parallel::Groups groups_ = parallel::make_groups(*world_, {});
   std::optional<data::IndexedDataset> dataset_;
   device::Stream stream_;
   model::Config config_;

@@ -50,21 +50,11 @@ TEST(SamplingUniform, IsAFunctionOfSeedAndIndexInTheUnitInterval) {
 
 class Generation : public testing::Test {
  protected:
-  Generation() { write_model("hf", 0.0f); }
-
-  // A fresh model, `added` to one element of the embedding of token 1.
-  void write_model(const char* name, float added) {
-    const model::Config config = model::parse_config(tiny_llama(), "tiny");
-    device::Stream stream(ops::cpu_backend(), 1);
-    model::Parameters parameters(model::parameter_table(config), tensor::DType::kF32, true);
-    optim::AdamW optimizer(parameters, {});
-    initialise(stream, parameters, 1, optimizer);
-    optimizer.master(0).as<float>()[config.width] += added;
-    save(folder_ / name, config, parameters, optimizer);
-  }
+  Generation() { write_tiny_folder(folder_ / "hf"); }
 
   std::vector<std::int32_t> run(const SamplingOptions& options, std::vector<std::int32_t> tokens = {1, 2, 3}) {
-    Generator generator(folder_ / "hf", tensor::DType::kF32, 1);
+    checkpoint::WeightSource source(folder_ / "hf");
+    Generator generator(source, tensor::DType::kF32, 1);
     generator.generate(tokens, kTinyVocabulary, options, [](std::int32_t) { return true; });
     return tokens;
   }
@@ -93,21 +83,24 @@ TEST_F(Generation, OnlyTheWindowMattersBeyondThePositions) {
 }
 
 TEST_F(Generation, RefusesAModelWhoseLogitsAreNotNumbers) {
-  write_model("damaged", std::numeric_limits<float>::quiet_NaN());
-  Generator generator(folder_ / "damaged", tensor::DType::kF32, 1);
+  write_tiny_folder(folder_ / "damaged", "model.embed_tokens.weight", 16, std::numeric_limits<float>::quiet_NaN());
+  checkpoint::WeightSource source(folder_ / "damaged");
+  Generator generator(source, tensor::DType::kF32, 1);
   std::vector<std::int32_t> tokens = {1};
   EXPECT_THROW(generator.generate(tokens, kTinyVocabulary, {}, [](std::int32_t) { return true; }), NumericsError);
 }
 
 TEST_F(Generation, StopsWhenToldTo) {
-  Generator generator(folder_ / "hf", tensor::DType::kF32, 1);
+  checkpoint::WeightSource source(folder_ / "hf");
+  Generator generator(source, tensor::DType::kF32, 1);
   std::vector<std::int32_t> tokens = {1};
   generator.generate(tokens, kTinyVocabulary, {}, [&](std::int32_t) { return tokens.size() < 4; });
   EXPECT_EQ(tokens.size(), 4u);
 }
 
 TEST_F(Generation, ChoosesBelowTheTokenizersVocabularyOnly) {
-  Generator generator(folder_ / "hf", tensor::DType::kF32, 1);
+  checkpoint::WeightSource source(folder_ / "hf");
+  Generator generator(source, tensor::DType::kF32, 1);
   std::vector<std::int32_t> tokens = {1};
   generator.generate(tokens, 3, {.max_tokens = 20, .temperature = 5.0, .top_k = 0, .seed = 1}, [](std::int32_t id) {
     EXPECT_LT(id, 3);

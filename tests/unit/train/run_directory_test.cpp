@@ -26,7 +26,7 @@ TEST(RunDirectory, RefusesOneThatHoldsARun) {
   for (const char* trace : {"metrics.jsonl", "status.json", "config.toml", "run.json", "checkpoints"}) {
     const TmpDir folder;
     folder.write(std::string("run/") + trace, "");
-    EXPECT_THROW(RunDirectory(folder / "run", {"here", 1, "", ""}), EnvironmentError) << trace;
+    EXPECT_THROW(RunDirectory(folder / "run").refuse_occupied(), EnvironmentError) << trace;
   }
 }
 
@@ -34,7 +34,8 @@ TEST(RunDirectory, TakesOneThatHoldsJobLogsAndALeftLock) {
   const TmpDir folder;
   std::filesystem::create_directories(folder / "run" / "logs");
   { const RunDirectory first(folder / "run", {"here", 1, "", ""}); }
-  EXPECT_NO_THROW(RunDirectory(folder / "run", {"here", 2, "", ""}));
+  const RunDirectory second(folder / "run", {"here", 2, "", ""});
+  EXPECT_EQ(second.occupied(), "");
 }
 
 TEST(RunDirectory, NamesWhatLiesInIt) {
@@ -42,6 +43,22 @@ TEST(RunDirectory, NamesWhatLiesInIt) {
   const RunDirectory directory(folder / "run", {"here", 1, "", ""});
   EXPECT_EQ(directory.checkpoint(8), folder / "run" / "checkpoints" / "step_000000008");
   EXPECT_EQ(directory.gradients(1), folder / "run" / "debug" / "gradients-1.safetensors");
+}
+
+TEST(RecordFailure, KeepsWhatTheStatusSaysBesides) {
+  const TmpDir folder;
+  Status status;
+  status.step = 3;
+  status.steps = 9;
+  status.loss = 1.5;
+  const Path path = folder.write("status.json", status_json(status));
+  record_failure(path, "a lost peer", 5);
+  EXPECT_EQ(support::content_of(path),
+            R"({"state":"failed","step":3,"steps":9,"loss":1.5,"eta_seconds":null,"last_checkpoint":null,)"
+            R"("reason":"a lost peer","exit_code":5})"
+            "\n");
+  record_failure(path, "another", 7);  // the first is the cause
+  EXPECT_THAT(support::content_of(path), HasSubstr("a lost peer"));
 }
 
 TEST(RecordedTokenizer, IsReadFromTheRunThatAStepLiesIn) {

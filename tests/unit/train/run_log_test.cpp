@@ -44,13 +44,30 @@ TEST_F(RunLogTest, StatusGoesFromRunningToFinished) {
             .consumed_samples = 4,
             .skipped = 0},
            0.5);
-  log.saved(1, directory_.checkpoint(1), 0.1, 0.1);
+  log.saved(1, directory_.checkpoint(1), {.digest = "abc", .bytes = 10, .stall_seconds = 0.1, .write_seconds = 0.1});
   EXPECT_EQ(status()["last_checkpoint"], "checkpoints/step_000000001");
   EXPECT_EQ(status()["loss"], 3.0);
   EXPECT_EQ(status()["eta_seconds"], 0.5);
   log.finished();
   EXPECT_EQ(status()["state"], "finished");
   EXPECT_EQ(status()["exit_code"], 0);
+}
+
+TEST_F(RunLogTest, AStopSaysWhyAndAsksToBeQueuedAgain) {
+  RunLog log = open();
+  log.started();
+  log.stopped("signal TERM");
+  EXPECT_EQ(status()["state"], "stopped");
+  EXPECT_EQ(status()["reason"], "signal TERM");
+  EXPECT_EQ(status()["exit_code"], 75);
+}
+
+TEST_F(RunLogTest, AResumedRunStartsAtItsStep) {
+  RunLog log = open();
+  log.resumed(1, directory_.checkpoint(1));
+  EXPECT_EQ(status()["state"], "running");
+  EXPECT_EQ(status()["step"], 1);
+  EXPECT_EQ(status()["last_checkpoint"], "checkpoints/step_000000001");
 }
 
 TEST_F(RunLogTest, AFailureKeepsTheStepAndSaysWhy) {

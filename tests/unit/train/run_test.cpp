@@ -36,13 +36,16 @@ TEST(Run, LeavesACompleteRunDirectory) {
   EXPECT_EQ(status_of(folder, "run")["step"], 6);
   EXPECT_EQ(status_of(folder, "run")["last_checkpoint"], "checkpoints/step_000000006");
   EXPECT_EQ(step_rows(folder / "run" / "metrics.jsonl").size(), 6u);
-  for (const char* file : {"checkpoints/step_000000004/model.safetensors", "checkpoints/step_000000006/config.json",
+  for (const char* file : {"checkpoints/step_000000004/COMMIT", "checkpoints/step_000000006/manifest.json",
                            "config.toml", "debug/gradients-2.safetensors", "events.jsonl"}) {
     EXPECT_TRUE(std::filesystem::exists(folder / "run" / file)) << file;
   }
   const json record = json::parse(content_of(folder / "run" / "run.json"));
   EXPECT_EQ(record["resolved"]["steps"], 6);
   EXPECT_EQ(record["model"]["hidden_size"], 16);
+  EXPECT_EQ(record["libraries"]["fmt"], "9");
+  EXPECT_EQ(record["layout"]["world"], 1);
+  EXPECT_EQ(record["attempts"].size(), 1u);
 }
 
 TEST(Run, TheSameSeedAndThreadsGiveTheSameMetricsToTheByte) {
@@ -56,8 +59,7 @@ TEST(Run, TheSameSeedAndThreadsGiveTheSameMetricsToTheByte) {
     train_tiny(options);
     EXPECT_EQ(content_of(folder / "a" / "metrics.jsonl"), content_of(folder / "b" / "metrics.jsonl"))
         << threads << " threads";
-    EXPECT_EQ(content_of(folder / "a/checkpoints/step_000000006/model.safetensors"),
-              content_of(folder / "b/checkpoints/step_000000006/model.safetensors"));
+    EXPECT_EQ(digest_of(folder / "a/checkpoints/step_000000006"), digest_of(folder / "b/checkpoints/step_000000006"));
   }
 }
 
@@ -98,7 +100,7 @@ TEST(Run, TheMicroBatchChangesTheLossByRoundingOnly) {
   EXPECT_NEAR(one, eight, kRounding * one);
 }
 
-TEST(Run, InitialisesFromAFolderItWroteItself) {
+TEST(Run, InitialisesFromACheckpointItWroteItself) {
   const TmpDir folder;
   config::RunOptions options = tiny_options(folder, "first");
   options.output.eval_steps = 0;
@@ -115,22 +117,16 @@ TEST(Run, InitialisesFromAFolderItWroteItself) {
 
 TEST(Run, RefusesWeightsThatAreNotFinite) {
   const TmpDir folder;
-  config::RunOptions options = tiny_options(folder, "first");
-  train_tiny(options);
-  options.model.init_from = (folder / "first/checkpoints/step_000000006").string();
-  options.output.out = (folder / "second").string();
-  std::fstream file(folder / "first/checkpoints/step_000000006/model.safetensors",
-                    std::ios::binary | std::ios::in | std::ios::out);
-  const float infinite = std::numeric_limits<float>::infinity();
-  file.seekp(-static_cast<std::streamoff>(sizeof infinite), std::ios::end);
-  file.write(reinterpret_cast<const char*>(&infinite), sizeof infinite);
-  file.close();
+  config::RunOptions options = tiny_options(folder);
+  write_tiny_folder(folder / "hf", "model.norm.weight", 15, std::numeric_limits<float>::infinity());
+  options.model.init_from = (folder / "hf").string();
   try {
     train_tiny(options);
     FAIL() << "an infinite weight was accepted";
   } catch (const DataError& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("model.norm.weight[15]"));
   }
+  EXPECT_EQ(status_of(folder, "run")["state"], "failed");
 }
 
 // A rate of 1e30 destroys the weights with the first update; every step after it is skipped.
@@ -155,11 +151,13 @@ TEST(Run, EndsWithCodeFourAfterTooManyNonFiniteStepsAndWritesNoCheckpoint) {
   EXPECT_FALSE(std::filesystem::exists(folder / "run" / "checkpoints"));
 }
 
-TEST(Run, RefusesTheDirectoryOfAFinishedRun) {
+TEST(Run, AFinishedRunIsLeftAsItIs) {
   const TmpDir folder;
-  const config::RunOptions options = tiny_options(folder);
+  config::RunOptions options = tiny_options(folder);
   train_tiny(options);
   const std::string before = content_of(folder / "run" / "metrics.jsonl");
+  EXPECT_EQ(train_tiny(options), ExitCode::kDone);
+  options.resume.mode = "never";
   EXPECT_THROW(train_tiny(options), EnvironmentError);
   EXPECT_EQ(content_of(folder / "run" / "metrics.jsonl"), before);
   EXPECT_EQ(status_of(folder, "run")["state"], "finished");
@@ -174,7 +172,7 @@ TEST(Run, AFailedSaveLeavesTheEarlierCheckpointAndSaysFailed) {
   folder.write("run/debug", "a file where the gradients' folder should be");
   options.output.dump_gradients = 4;
   EXPECT_THROW(train_tiny(options), EnvironmentError);
-  EXPECT_TRUE(std::filesystem::exists(folder / "run/checkpoints/step_000000002/model.safetensors"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "run/checkpoints/step_000000002/COMMIT"));
   EXPECT_EQ(status_of(folder, "run")["state"], "failed");
   EXPECT_EQ(status_of(folder, "run")["exit_code"], 7);
   EXPECT_EQ(status_of(folder, "run")["last_checkpoint"], "checkpoints/step_000000002");

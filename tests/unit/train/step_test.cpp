@@ -20,12 +20,23 @@ struct TinyModel {
       : stream(ops::cpu_backend(), 1),
         config(model::parse_config(tiny_llama(), "tiny")),
         parameters(model::parameter_table(config), tensor::DType::kF32, true),
+        data_parallel(*groups.data, views(), {}, {}),
         optimizer(parameters, {}),
         model(stream, config, parameters, batch, 8, true) {
     initialise(stream, parameters, 1, optimizer);
     model.pack(stream);
   }
-  StepContext context() { return {stream, parameters, model, optimizer}; }
+  StepContext context() { return {stream, groups, actions, parameters, model, data_parallel, optimizer, faults}; }
+  StepResult run(const GlobalBatch& batch) {
+    double loss_sum = 0.0;
+    const std::int64_t targets = accumulate(context(), batch, loss_sum);
+    return judge(context(), targets, loss_sum, {});
+  }
+  std::vector<tensor::MutableView> views() const {
+    std::vector<tensor::MutableView> all;
+    for (std::size_t i = 0; i < parameters.size(); ++i) all.push_back(parameters.gradient(i));
+    return all;
+  }
 
   std::vector<float> gradients() const {
     std::vector<float> all;
@@ -36,9 +47,14 @@ struct TinyModel {
     return all;
   }
 
+  std::unique_ptr<comm::Communicator> world = comm::make_self();
+  parallel::Groups groups = parallel::make_groups(*world, {});
+  std::vector<parallel::Action> actions;  // of no pipeline
+  Faults faults;
   device::Stream stream;
   model::Config config;
   model::Parameters parameters;
+  parallel::DataParallel data_parallel;
   optim::AdamW optimizer;
   model::Model model;
 };
@@ -57,7 +73,7 @@ class Accumulation : public testing::Test {
     GlobalBatch global(micro_batches, batch, 8,
                        {.vocabulary = kTinyVocabulary, .document_positions = false, .ignore_after = ignore_after});
     global.load(*dataset_, sampler, 0);
-    const StepResult result = accumulate(tiny.context(), global);
+    const StepResult result = tiny.run(global);
     gradients = tiny.gradients();
     return result;
   }
@@ -98,19 +114,19 @@ TEST_F(Accumulation, AnInfiniteWeightMakesAStepNonFinite) {
   GlobalBatch global(1, 4, 8,
                      {.vocabulary = kTinyVocabulary, .document_positions = false, .ignore_after = std::nullopt});
   global.load(*dataset_, sampler, 0);
-  EXPECT_TRUE(accumulate(tiny.context(), global).finite);
+  EXPECT_TRUE(tiny.run(global).finite);
   tensor::MutableView embedding = tiny.optimizer.master(0);
   std::fill_n(embedding.as<float>(), embedding.count(), std::numeric_limits<float>::infinity());
   tiny.optimizer.publish(tiny.stream);
   tiny.model.pack(tiny.stream);
-  EXPECT_FALSE(accumulate(tiny.context(), global).finite);
+  EXPECT_FALSE(tiny.run(global).finite);
 }
 
 TEST_F(Accumulation, ABatchWithoutACountedTargetIsNotFinite) {
   TinyModel tiny(4);
   const GlobalBatch nothing(1, 4, 8,
                             {.vocabulary = kTinyVocabulary, .document_positions = false, .ignore_after = std::nullopt});
-  EXPECT_FALSE(accumulate(tiny.context(), nothing).finite);
+  EXPECT_FALSE(tiny.run(nothing).finite);
 }
 
 TEST_F(Accumulation, UpdatesLowerTheLossOfTheirBatch) {
@@ -119,9 +135,9 @@ TEST_F(Accumulation, UpdatesLowerTheLossOfTheirBatch) {
   GlobalBatch global(1, 4, 8,
                      {.vocabulary = kTinyVocabulary, .document_positions = false, .ignore_after = std::nullopt});
   global.load(*dataset_, sampler, 0);
-  const StepResult first = accumulate(tiny.context(), global);
+  const StepResult first = tiny.run(global);
   apply(tiny.context(), 1e-2, 1, first.grad_norm);
-  EXPECT_LT(accumulate(tiny.context(), global).loss, first.loss - 0.01);
+  EXPECT_LT(tiny.run(global).loss, first.loss - 0.01);
 }
 
 }  // namespace

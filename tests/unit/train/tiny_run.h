@@ -5,13 +5,22 @@
 
 #include <cstdint>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "libcore/base/error.h"
 #include "libcore/base/file.h"
 #include "libcore/base/random.h"
+#include "libcore/checkpoint/checkpoint.h"
+#include "libcore/checkpoint/hf_folder.h"
+#include "libcore/comm/self.h"
+#include "libcore/comm/threads.h"
+#include "libcore/ops/backend.h"
 #include "libcore/train/prepare.h"
 #include "libcore/train/run.h"
+#include "libcore/train/weights.h"
 #include "tests/support/megatron_pair.h"
 #include "tests/support/tmp_dir.h"
 
@@ -68,16 +77,53 @@ inline config::RunOptions tiny_options(const TmpDir& folder, const std::string& 
   return options;
 }
 
-inline config::MachineFacts tiny_machine() {
+inline config::MachineFacts tiny_machine(int world = 1) {
   config::MachineFacts machine;
   machine.cores = 2;
   machine.default_threads = 2;
+  machine.world = world;
   return machine;
 }
 
-inline void train_tiny(const config::RunOptions& options) {
-  run(prepare(options, tiny_machine()), {"here", 1, "", "process 1 on here"},
-      {{"convoy-train", "run"}, "[train]\n", {}});
+// Asked on rank `rank`, as often as it looks for a signal.
+using StopOf = std::function<cluster::StopReason(int rank)>;
+
+// Trains on `ranks` threads; the exit code is the same on all.
+inline ExitCode train_tiny(const config::RunOptions& options, int ranks = 1, const StopOf& stop = {}) {
+  std::vector<ExitCode> codes(static_cast<std::size_t>(ranks));
+  const auto body = [&](comm::Communicator& world) {
+    const int rank = world.rank();
+    Rank self{world, {"here", 1 + rank, "", "process 1 on here"}, tiny_machine(ranks)};
+    if (stop) self.stop_requested = [&stop, rank] { return stop(rank); };
+    codes[static_cast<std::size_t>(rank)] = run(options, self, {{"convoy-train", "run"}, "[train]\n", {{"fmt", "9"}}});
+  };
+  if (ranks == 1) {
+    const std::unique_ptr<comm::Communicator> world = comm::make_self();
+    body(*world);
+  } else {
+    comm::run_ranks(ranks, body);
+  }
+  for (const ExitCode code : codes) check(code == codes.front(), "all ranks end with one code");
+  return codes.front();
 }
+
+// A fresh tiny model as a Hugging Face folder, `added` to element `index` of its tensor `name`.
+inline void write_tiny_folder(const Path& folder, const std::string& name = "", std::int64_t index = 0, float added = 0.0f) {
+  const model::Config config = model::parse_config(tiny_llama(), "tiny");
+  device::Stream stream(ops::cpu_backend(), 1);
+  model::Parameters parameters(model::parameter_table(config), tensor::DType::kF32, true);
+  optim::AdamW optimizer(parameters, {});
+  initialise(stream, parameters, 1, optimizer);
+  std::vector<checkpoint::NamedTensor> tensors;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters.table()[i].name == name) parameters.weight(i).as<float>()[index] += added;
+    tensors.push_back({parameters.table()[i].name, parameters.weight(i)});
+  }
+  std::filesystem::create_directories(folder);
+  checkpoint::write_hf_folder(folder, tensors,
+                              {.dtype = tensor::DType::kF32, .config_json = model::to_json(config, "float32")});
+}
+
+inline std::string digest_of(const Path& step_directory) { return checkpoint::Checkpoint(step_directory).digest(); }
 
 }  // namespace convoy::train

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/train/trainer.h"
 
-#include "tests/unit/train/tiny_run.h"
+#include "tests/unit/train/layout_runs.h"
 
 namespace convoy::train {
 namespace {
-
-std::string tiny_gpt2() {
-  return R"({"architectures":["GPT2LMHeadModel"],"model_type":"gpt2","vocab_size":37,"n_embd":16,"n_layer":2,"n_head":4,
-    "n_positions":16,"attn_pdrop":0.0,"embd_pdrop":0.0,"resid_pdrop":0.0})";
-}
 
 // Scratch memory is sealed after the first step, so growth in a later one would be an InternalError.
 TEST(Trainer, NeitherLaterStepsNorEvaluationsNeedMoreScratchMemoryThanTheFirstStep) {

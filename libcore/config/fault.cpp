@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/config/fault.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "libcore/base/units.h"
+
+namespace convoy::config {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, FaultKind>, 5> kKinds = {{{"kill", FaultKind::kKill},
+                                                                           {"hang", FaultKind::kHang},
+                                                                           {"nan-gradient", FaultKind::kNanGradient},
+                                                                           {"slow", FaultKind::kSlow},
+                                                                           {"slow-write", FaultKind::kSlowWrite}}};
+constexpr std::array<std::pair<std::string_view, Phase>, 4> kPhases = {{{"data", Phase::kData},
+                                                                        {"forward", Phase::kForward},
+                                                                        {"backward", Phase::kBackward},
+                                                                        {"optimizer", Phase::kOptimizer}}};
+
+template <class Value, std::size_t N>
+std::optional<Value> find(const std::array<std::pair<std::string_view, Value>, N>& table, std::string_view name) {
+  for (const auto& [known, value] : table) {
+    if (known == name) return value;
+  }
+  return std::nullopt;
+}
+
+using Keys = std::map<std::string, std::string, std::less<>>;
+
+// "step=7,rank=2".
+std::string read_keys(std::string_view text, Keys& keys) {
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos) return fmt::format("has '{}' where KEY=VALUE is expected", item);
+    if (!keys.emplace(item.substr(0, equals), item.substr(equals + 1)).second)
+      return fmt::format("names {} twice", item.substr(0, equals));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+  }
+  return "";
+}
+
+// Takes `key` out of `keys`.
+std::optional<std::string> take(Keys& keys, std::string_view key) {
+  const auto found = keys.find(key);
+  if (found == keys.end()) return std::nullopt;
+  std::string value = std::move(found->second);
+  keys.erase(found);
+  return value;
+}
+
+std::string read_number(Keys& keys, std::string_view key, std::int64_t least, std::int64_t& value) {
+  const std::optional<std::string> text = take(keys, key);
+  if (!text) return fmt::format("lacks {}=N", key);
+  const Parsed<std::int64_t> parsed = parse_count(*text);
+  value = parsed.value;
+  return parsed.ok() && value >= least ? "" : fmt::format("has {}={}, expected a number of at least {}", key, *text, least);
+}
+
+std::string read_rank(Keys& keys, Fault& fault) {
+  std::int64_t rank = 0;
+  const std::string problem = read_number(keys, "rank", 0, rank);
+  fault.rank = static_cast<int>(std::min<std::int64_t>(rank, std::numeric_limits<int>::max()));
+  return problem;
+}
+
+std::string read_moment(Keys& keys, Fault& fault) {
+  const std::string problem = read_number(keys, "step", 1, fault.first);
+  fault.last = fault.first;
+  return problem.empty() ? read_rank(keys, fault) : problem;
+}
+
+std::string read_steps(Keys& keys, Fault& fault) {
+  const std::optional<std::string> text = take(keys, "steps");
+  if (!text) return "";
+  const std::size_t dash = text->find('-');
+  const Parsed<std::int64_t> first = parse_count(text->substr(0, dash));
+  const Parsed<std::int64_t> last = dash == std::string::npos ? first : parse_count(text->substr(dash + 1));
+  if (!first.ok() || !last.ok() || first.value < 1 || last.value < first.value)
+    return fmt::format("has steps={}, expected FIRST-LAST", *text);
+  fault.first = first.value;
+  fault.last = last.value;
+  return "";
+}
+
+std::string read_delay(Keys& keys, Fault& fault) {
+  const std::optional<std::string> factor = take(keys, "factor"), sleep = take(keys, "sleep");
+  if (factor.has_value() == sleep.has_value()) return "needs one of factor=1.5 and sleep=20ms";
+  if (sleep) {
+    const Parsed<double> seconds = parse_seconds(*sleep);
+    fault.sleep_seconds = seconds.value;
+    return seconds.ok() && seconds.value > 0.0 ? "" : fmt::format("has sleep={}, expected a time above zero (20ms)", *sleep);
+  }
+  const Parsed<double> real = parse_real(*factor);
+  fault.factor = real.value;
+  return real.ok() && real.value >= 1.0 ? "" : fmt::format("has factor={}, expected a number of at least 1", *factor);
+}
+
+std::string read_slow(Keys& keys, Fault& fault) {
+  std::string problem = read_rank(keys, fault);
+  if (problem.empty()) problem = read_delay(keys, fault);
+  if (problem.empty()) problem = read_steps(keys, fault);
+  if (!problem.empty()) return problem;
+  const std::string phase = take(keys, "phase").value_or("");
+  const std::optional<Phase> known = find(kPhases, phase);
+  if (!known) return fmt::format("has phase={}, expected data, forward, backward or optimizer", phase);
+  fault.phase = *known;
+  return "";
+}
+
+std::string read_slow_write(Keys& keys, Fault& fault) {
+  fault.rank = -1;
+  if (keys.contains("rank")) {
+    const std::string problem = read_rank(keys, fault);
+    if (!problem.empty()) return problem;
+  }
+  const std::string text = take(keys, "bytes-per-second").value_or("");
+  const Parsed<std::int64_t> bytes = parse_bytes(text);
+  fault.bytes_per_second = static_cast<double>(bytes.value);
+  return bytes.ok() && bytes.value > 0 ? ""
+                                       : fmt::format("has bytes-per-second={}, expected a size above zero (50M)", text);
+}
+
+}  // namespace
+
+std::string parse_fault(std::string_view text, Fault& fault) {
+  fault = {};
+  const std::string_view name = text.substr(0, text.find(':'));
+  const std::optional<FaultKind> kind = find(kKinds, name);
+  if (!kind) return fmt::format("names '{}', expected kill, hang, nan-gradient, slow or slow-write", name);
+  fault.kind = *kind;
+  Keys keys;
+  std::string problem = name.size() < text.size() ? read_keys(text.substr(name.size() + 1), keys) : "";
+  if (!problem.empty()) return problem;
+  if (*kind == FaultKind::kSlow) {
+    problem = read_slow(keys, fault);
+  } else if (*kind == FaultKind::kSlowWrite) {
+    problem = read_slow_write(keys, fault);
+  } else {
+    problem = read_moment(keys, fault);
+  }
+  if (problem.empty() && !keys.empty()) problem = fmt::format("has an unknown key '{}'", keys.begin()->first);
+  return problem;
+}
+
+}  // namespace convoy::config

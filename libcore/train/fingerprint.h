@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must stay the same where a run goes on: everything that shapes the training curve. Layout, micro-batch, threads,
+// paths, cadence and the number of steps are free.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libcore/train/prepare.h"
+
+namespace convoy::train {
+
+using Fingerprint = std::vector<std::pair<std::string, std::string>>;  // sorted by key
+
+Fingerprint fingerprint_of(const PreparedRun& run);
+
+// What a checkpoint's run decided where this one leaves it open: the end of the decay is its, not that of another number
+// of steps. Comes before fingerprint_of().
+void adopt(const Fingerprint& stored, PreparedRun& run);
+
+// Keys whose values differ, each a problem with both values, but for those in `allowed`; and what `allowed` names that is
+// no key.
+std::vector<std::string> fingerprint_problems(const Fingerprint& stored, const Fingerprint& current,
+                                              const std::vector<std::string>& allowed);
+
+}  // namespace convoy::train

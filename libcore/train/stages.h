@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank's stage of the pipeline, as the executor drives it: for training, and for evaluation.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "libcore/model/model.h"
+#include "libcore/parallel/pipeline.h"
+#include "libcore/train/faults.h"
+#include "libcore/train/loader.h"
+
+namespace convoy::train {
+
+// The last micro-batch whose weight gradients a list of actions computes: after it they are final.
+int last_backward(const std::vector<parallel::Action>& actions);
+
+class TrainingStage final : public parallel::PipelineStage {
+ public:
+  struct Settings {
+    float gradient_scale = 1.0f;
+    int sets = 1;                   // of activations
+    int last = 0;                   // last_backward()
+    model::GradientsReady ready;    // called while that one runs
+  };
+  TrainingStage(device::Stream& stream, model::Model& model, const GlobalBatch& batch, Settings settings,
+                const Faults& faults);
+
+  double loss_sum() const { return loss_sum_; }  // of the last stage; 0 in others
+
+  void forward(int micro_batch) override;
+  void backward_input(int micro_batch) override;
+  void backward_weight(int micro_batch) override;
+  tensor::MutableView input(int micro_batch) override;
+  tensor::View output(int micro_batch) override;
+  tensor::MutableView output_gradient(int micro_batch) override;
+  tensor::View input_gradient(int micro_batch) override;
+
+ private:
+  model::Batch batch(int micro_batch) const;
+  int set(int micro_batch) const { return micro_batch % settings_.sets; }
+
+  device::Stream& stream_;
+  model::Model& model_;
+  const GlobalBatch& batch_;
+  Settings settings_;
+  const Faults& faults_;
+  double loss_sum_ = 0.0;
+};
+
+// Forward alone, over micro-batches that are loaded one at a time.
+class EvaluationStage final : public parallel::PipelineStage {
+ public:
+  // `load` fills the scratch with micro-batch i, whose batch it returns.
+  using Load = std::function<model::Batch(int micro_batch)>;
+  EvaluationStage(device::Stream& stream, model::Model& model, bool last_stage, Load load);
+
+  const model::LossSum& loss() const { return loss_; }
+
+  void forward(int micro_batch) override;
+  void backward_input(int micro_batch) override;
+  void backward_weight(int micro_batch) override;
+  tensor::MutableView input(int micro_batch) override;
+  tensor::View output(int micro_batch) override;
+  tensor::MutableView output_gradient(int micro_batch) override;
+  tensor::View input_gradient(int micro_batch) override;
+
+ private:
+  const model::Batch& batch(int micro_batch);
+
+  device::Stream& stream_;
+  model::Model& model_;
+  bool last_stage_;
+  Load load_;
+  int loaded_ = -1;
+  model::Batch batch_;
+  model::LossSum loss_;
+};
+
+}  // namespace convoy::train

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/train/summary.h"
+
+#include <fmt/format.h>
+
+#include "libcore/base/log.h"
+#include "libcore/base/units.h"
+#include "libcore/train/weights.h"
+
+namespace convoy::train {
+namespace {
+
+std::string count_text(std::int64_t count) { return format_count(static_cast<double>(count)); }
+
+std::string model_line(const PreparedRun& run, const std::vector<model::Parameter>& table) {
+  const model::Config& config = run.model;
+  return fmt::format(
+      "model   {}: {} parameters, {} layers, width {}, {} heads ({} key/value), ffn {}, vocabulary {}, {} head",
+      run.model_name, count_text(model::parameter_count(table)), config.layers, config.width, config.heads,
+      config.key_value_heads, config.ffn_width, config.vocabulary, config.tied_embeddings ? "tied" : "untied");
+}
+
+std::string decay_line(const std::vector<model::Parameter>& table) {
+  const DecayGroups groups = decay_groups(table);
+  return fmt::format("decay   {} tensors with {} parameters; none on {} tensors with {}", groups.decayed_tensors,
+                     count_text(groups.decayed_parameters), groups.other_tensors, count_text(groups.other_parameters));
+}
+
+std::string data_line(const PreparedRun& run) {
+  const std::int64_t windows = (run.data.tokens() - 1) / run.resolved.sequence_length;
+  const double epochs =
+      static_cast<double>(run.resolved.steps * run.resolved.global_batch) / static_cast<double>(windows);
+  return fmt::format("data    {}: {} tokens, {} samples of {} tokens; this run reads {:.2f} epochs, {}",
+                     run.data.prefix().string(), count_text(run.data.tokens()), windows, run.resolved.sequence_length,
+                     epochs, run.options.data.order);
+}
+
+std::string batch_line(const PreparedRun& run) {
+  const config::Resolved& resolved = run.resolved;
+  const std::string replicas =
+      resolved.layout.data == 1 ? "" : fmt::format("{} replicas x ", resolved.layout.data);
+  return fmt::format("batch   {} sequences = {}{} micro-batch{} of {}; {} steps, {} tokens", resolved.global_batch,
+                     replicas, resolved.micro_batches, resolved.micro_batches == 1 ? "" : "es", resolved.micro_batch,
+                     resolved.steps, count_text(resolved.steps * resolved.global_batch * resolved.sequence_length));
+}
+
+std::string layout_line(const parallel::Layout& layout) {
+  const bool gpipe = layout.schedule == parallel::ScheduleKind::kGpipe;
+  const std::string schedule = layout.pipeline == 1 ? "" : gpipe ? ", gpipe" : ", 1f1b";
+  return fmt::format("layout  {} ranks = {} tensor x {} pipeline x {} data parallel, ZeRO {}{}", layout.world(),
+                     layout.tensor, layout.pipeline, layout.data, layout.zero, schedule);
+}
+
+std::string rate_line(const PreparedRun& run) {
+  const config::OptimizerOptions& options = run.options.optimizer;
+  std::string line = fmt::format("rate    {:.3g}", options.lr);
+  if (options.warmup_steps > 0) line += fmt::format(" after {} steps of warm-up", options.warmup_steps);
+  if (options.schedule == "constant") return line + ", constant";
+  return line + fmt::format(", cosine down to {:.3g} at update {}", run.resolved.min_lr, run.resolved.decay_steps);
+}
+
+}  // namespace
+
+void log_summary(const PreparedRun& run, const std::vector<std::string>& nodes, const std::string& memory) {
+  const std::vector<model::Parameter> table = model::parameter_table(run.model);
+  log_info(model_line(run, table));
+  log_info(decay_line(table));
+  log_info(data_line(run));
+  log_info(batch_line(run));
+  log_info(rate_line(run));
+  log_info(fmt::format("device  cpu, {} thread{}, {}", run.resolved.threads, run.resolved.threads == 1 ? "" : "s",
+                       run.options.device.precision));
+  log_info(fmt::format("memory  {}{}", memory, nodes.size() == 1 ? "" : " (rank 0)"));
+  if (nodes.size() == 1) return;
+  log_info(layout_line(run.resolved.layout));
+  log_info("mesh\n" + parallel::mesh_table(run.resolved.layout, run.model.layers, nodes));
+}
+
+void warn_about_unused(const config::OptimizerOptions& options) {
+  if (options.schedule != "constant") return;
+  if (options.min_lr) log_warning("--min-lr has no effect with --lr-schedule constant");
+  if (options.decay_steps) log_warning("--decay-steps has no effect with --lr-schedule constant");
+}
+
+}  // namespace convoy::train

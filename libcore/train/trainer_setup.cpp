@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a trainer is put together from the run's settings.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "libcore/base/units.h"
+#include "libcore/ops/backend.h"
+#include "libcore/train/states.h"
+#include "libcore/train/trainer.h"
+#include "libcore/train/weights.h"
+
+namespace convoy::train {
+namespace {
+
+tensor::DType compute_dtype(const PreparedRun& run) {
+  return run.options.device.precision == "bf16" ? tensor::DType::kBF16 : tensor::DType::kF32;
+}
+
+optim::AdamWConstants constants_of(const config::OptimizerOptions& options) {
+  return {.beta1 = options.beta1,
+          .beta2 = options.beta2,
+          .epsilon = options.epsilon,
+          .weight_decay = options.weight_decay,
+          .clip_norm = options.clip_norm};
+}
+
+optim::LrSchedule schedule_of(const PreparedRun& run) {
+  const config::OptimizerOptions& options = run.options.optimizer;
+  return {.kind = options.schedule == "constant" ? optim::ScheduleKind::kConstant : optim::ScheduleKind::kCosine,
+          .peak = options.lr,
+          .minimum = run.resolved.min_lr,
+          .warmup_steps = options.warmup_steps,
+          .decay_steps = run.resolved.decay_steps};
+}
+
+SampleRules rules_of(const PreparedRun& run) {
+  return {.vocabulary = run.model.vocabulary,
+          .document_positions = run.options.model.attention_reset_at_document,
+          .ignore_after = run.resolved.eos_id};
+}
+
+data::DataOrder order_of(const PreparedRun& run) {
+  return run.options.data.order == "sequential" ? data::DataOrder::kSequential : data::DataOrder::kShuffled;
+}
+
+std::vector<EvaluationSet> evaluation_sets(const PreparedRun& run) {
+  std::vector<EvaluationSet> sets;
+  for (const NamedDataset& valid : run.valid) {
+    data::Sampler sampler(valid.dataset.tokens(), run.resolved.sequence_length, data::DataOrder::kSequential, 0);
+    const std::int64_t limit = run.options.output.eval_steps * run.resolved.global_batch;
+    const std::int64_t samples = limit == 0 ? sampler.windows() : std::min(sampler.windows(), limit);
+    sets.push_back({valid.name, &valid.dataset, sampler, samples});
+  }
+  return sets;
+}
+
+std::vector<tensor::MutableView> gradients_of(const model::Parameters& parameters) {
+  std::vector<tensor::MutableView> gradients;
+  for (std::size_t i = 0; i < parameters.size(); ++i) gradients.push_back(parameters.gradient(i));
+  return gradients;
+}
+
+parallel::DataParallelOptions reduction_of(const PreparedRun& run) {
+  return {.zero = run.resolved.layout.zero,
+          .bucket_bytes = static_cast<std::size_t>(run.options.layout.bucket_mib) << 20,
+          .overlap = run.options.layout.overlap};
+}
+
+std::vector<parallel::Range> shares_of(const parallel::DataParallel& data_parallel, std::size_t parameters) {
+  std::vector<parallel::Range> shares;
+  for (std::size_t i = 0; i < parameters; ++i) shares.push_back(data_parallel.share(i));
+  return shares;
+}
+
+std::vector<parallel::Action> actions_of(const PreparedRun& run, const parallel::Groups& groups) {
+  const parallel::Layout& layout = groups.layout;
+  return parallel::pipeline_schedule(layout.schedule, layout.pipeline, static_cast<int>(run.resolved.micro_batches),
+                                     groups.at.pipeline);
+}
+
+model::ModelSize size_of(const PreparedRun& run, const parallel::Groups& groups,
+                         const std::vector<parallel::Action>& actions) {
+  return {.batch = run.resolved.micro_batch,
+          .sequence = run.resolved.sequence_length,
+          .training = true,
+          .sets = groups.layout.pipeline == 1 ? 1 : parallel::activation_sets(actions)};
+}
+
+std::string file_of(const parallel::Groups& groups) {
+  return checkpoint::shard_file_name(groups.at.tensor, groups.at.pipeline, groups.at.data);
+}
+
+}  // namespace
+
+Trainer::Trainer(TrainerSetting setting, const checkpoint::Checkpoint* checkpoint)
+    : setting_(std::move(setting)),
+      stream_(ops::cpu_backend(), setting_.run.resolved.threads),
+      actions_(actions_of(setting_.run, setting_.groups)),
+      shard_(model::shard_of(setting_.run.model, setting_.groups)),
+      parameters_(model::local_parameters(setting_.run.model, shard_), compute_dtype(setting_.run), true),
+      data_parallel_(*setting_.groups.data, gradients_of(parameters_), tied_ends(parameters_),
+                     reduction_of(setting_.run)),
+      optimizer_(parameters_, constants_of(setting_.run.options.optimizer),
+                 shares_of(data_parallel_, parameters_.size())),
+      model_(stream_, setting_.run.model, parameters_, shard_, size_of(setting_.run, setting_.groups, actions_)),
+      schedule_(schedule_of(setting_.run)),
+      rules_(rules_of(setting_.run)),
+      sampler_(setting_.run.data.tokens(), setting_.run.resolved.sequence_length, order_of(setting_.run),
+               static_cast<std::uint64_t>(setting_.run.options.data.seed)),
+      batch_(setting_.run.resolved.micro_batches, setting_.run.resolved.micro_batch,
+             setting_.run.resolved.sequence_length, rules_),
+      evaluation_sets_(evaluation_sets(setting_.run)),
+      evaluation_batch_(setting_.run.resolved.micro_batch, setting_.run.resolved.sequence_length,
+                        rules_.document_positions),
+      saver_(*setting_.groups.world, file_of(setting_.groups), setting_.run.resolved.threads),
+      faults_(setting_.run.resolved.faults, setting_.groups.world->rank(), setting_.directory.debug()) {
+  if (checkpoint != nullptr) {
+    restore(*checkpoint);
+  } else if (setting_.run.init_from) {
+    load(stream_, parameters_, *setting_.run.init_from, optimizer_);
+  } else {
+    initialise(stream_, parameters_, static_cast<std::uint64_t>(setting_.run.options.data.seed), optimizer_);
+  }
+}
+
+void Trainer::restore(const checkpoint::Checkpoint& checkpoint) {
+  load_states(stream_, checkpoint, parameters_, optimizer_);
+  const checkpoint::Progress& progress = checkpoint.manifest().description.progress;
+  step_ = progress.step;
+  update_ = progress.update;
+  consumed_samples_ = progress.consumed_samples;
+  skipped_in_a_row_ = progress.skipped_in_a_row;
+}
+
+std::string Trainer::memory_summary() const {
+  double count = 0.0, updated = 0.0;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    count += static_cast<double>(parameters_.table()[i].box.count());
+    updated += static_cast<double>(optimizer_.share(i).size());
+  }
+  const bool has_master = parameters_.compute_dtype() != tensor::DType::kF32;
+  const double weights = count * static_cast<double>(tensor::size_of(parameters_.compute_dtype()));
+  const double gradients = 4.0 * count;
+  const double optimizer = (has_master ? 12.0 : 8.0) * updated;
+  const double activations = static_cast<double>(model_.activation_bytes());
+  const double packed = static_cast<double>(model_.packed_bytes());
+  return fmt::format("{} = weights {}, gradients {}, optimizer {}, activations {}, packed weights {}",
+                     format_bytes(weights + gradients + optimizer + activations + packed), format_bytes(weights),
+                     format_bytes(gradients), format_bytes(optimizer), format_bytes(activations), format_bytes(packed));
+}
+
+}  // namespace convoy::train

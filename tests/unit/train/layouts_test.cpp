@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same model, seed and data on every layout: what one rank says, to rounding.
+#include <cmath>
+
+#include "libcore/checkpoint/safetensors.h"
+#include "tests/unit/train/layout_runs.h"
+
+namespace convoy::train {
+namespace {
+
+// Relative. fp32 sums of a batch of 64 tokens and width 16 in another order differ in the last bits; three updates of
+// AdamW, which divides by the root of small second moments, carry that on.
+constexpr double kRounding = 2e-5;
+constexpr std::int64_t kSteps = 3;
+
+struct Models : testing::TestWithParam<TinyLayout> {
+  config::RunOptions options_for(const std::string& model, const std::string& run) {
+    config::RunOptions options = tiny_options(folder_, run);
+    folder_.write("config.json", model);
+    options.batch.steps = kSteps;
+    options.batch.micro_batch = 2;
+    options.optimizer.clip_norm = 0.1;  // always in force, so that a wrong norm shows in the weights
+    options.output.eval_steps = 0;
+    options.output.dump_gradients = 1;
+    return options;
+  }
+
+  void expect_same_run(const std::string& model) {
+    train_tiny(options_for(model, "one"));
+    EXPECT_EQ(train_tiny(with_layout(options_for(model, "many"), GetParam()), GetParam().ranks()), ExitCode::kDone);
+    for (const char* kind : {"step", "eval"}) {
+      const auto one = rows_of(folder_ / "one", kind), many = rows_of(folder_ / "many", kind);
+      ASSERT_EQ(one.size(), many.size());
+      for (std::size_t i = 0; i < one.size(); ++i) {
+        EXPECT_EQ(one[i]["tokens"], many[i]["tokens"]);
+        for (const char* key : {"loss", "grad_norm"}) {
+          if (!one[i].contains(key)) continue;
+          const double want = one[i][key].get<double>();
+          EXPECT_NEAR(many[i][key].get<double>(), want, kRounding * want) << kind << " row " << i << " " << key;
+        }
+      }
+    }
+    expect_same_gradients();
+  }
+
+  void expect_same_gradients() {
+    const checkpoint::SafetensorsFile one(folder_ / "one/debug/gradients-1.safetensors");
+    const checkpoint::SafetensorsFile many(folder_ / "many/debug/gradients-1.safetensors");
+    ASSERT_EQ(one.tensors().size(), many.tensors().size());
+    for (std::size_t t = 0; t < one.tensors().size(); ++t) {
+      const auto &a = one.tensors()[t], &b = many.tensors()[t];
+      ASSERT_EQ(a.name, b.name);
+      ASSERT_EQ(a.view.shape, b.view.shape);
+      double squares = 0.0, distance = 0.0;
+      for (std::int64_t i = 0; i < a.view.count(); ++i) {
+        const double x = a.view.as<float>()[i], y = b.view.as<float>()[i];
+        squares += x * x;
+        distance += (x - y) * (x - y);
+      }
+      EXPECT_GT(squares, 0.0) << a.name;
+      EXPECT_LE(std::sqrt(distance), kRounding * std::sqrt(squares)) << a.name;
+    }
+  }
+
+  TmpDir folder_;
+};
+
+TEST_P(Models, LlamaTrainsAsOnOneRank) { expect_same_run(tiny_llama()); }
+TEST_P(Models, TiedLlamaTrainsAsOnOneRank) { expect_same_run(tiny_tied_llama()); }
+TEST_P(Models, Gpt2TrainsAsOnOneRank) { expect_same_run(tiny_gpt2()); }
+
+INSTANTIATE_TEST_SUITE_P(Layouts, Models, testing::ValuesIn(tiny_layouts()),
+                         [](const testing::TestParamInfo<TinyLayout>& layout) { return layout.param.name; });
+
+TEST(Layouts, TheSamplesOfAStepDoNotDependOnTheReplicas) {
+  const TmpDir folder;
+  const auto samples = [&](const TinyLayout& layout) {
+    config::RunOptions options = with_layout(tiny_options(folder, layout.name), layout);
+    options.rehearsal.log_samples = true;
+    train_tiny(options, layout.ranks());
+    std::vector<std::string> rows;
+    for (const std::string& line : lines_of(folder / layout.name / "events.jsonl")) {
+      if (nlohmann::json::parse(line)["kind"] == "samples") rows.push_back(line);
+    }
+    return rows;
+  };
+  const std::vector<std::string> one = samples({"one"});
+  EXPECT_EQ(one.size(), 6u);
+  EXPECT_EQ(samples({"dp2", 1, 1, 2}), one);
+  EXPECT_EQ(samples({"dp4", 1, 1, 4}), one);
+}
+
+TEST(Layouts, EvaluationOnReplicasLeavesTrainingAsItIs) {
+  const TmpDir folder;
+  const TinyLayout layout{"pp2_dp2_zero1", 1, 2, 2, 1};
+  config::RunOptions options = with_layout(tiny_options(folder, "often"), layout);
+  options.output.eval_every = 1;
+  options.output.eval_steps = 0;  // 12 windows: three micro-batches a replica
+  train_tiny(options, layout.ranks());
+  options.output.out = (folder / "never").string();
+  options.output.eval_every = 0;
+  options.data.valid_data.clear();
+  train_tiny(options, layout.ranks());
+  EXPECT_EQ(rows_of(folder / "often", "step"), rows_of(folder / "never", "step"));
+  EXPECT_EQ(rows_of(folder / "often", "eval").size(), 6u);
+}
+
+TEST(Layouts, AnImpossibleOneIsRefusedOnEveryRankAlike) {
+  const TmpDir folder;
+  config::RunOptions options = tiny_options(folder);
+  options.layout.tensor_parallel = 4;  // of 2 key/value heads
+  try {
+    train_tiny(options, 4);
+    FAIL() << "two heads were given to four ranks";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("2 key/value heads"));
+    EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("rank 0 on")));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+}
+
+TEST(Layouts, OneSpoiledGradientSkipsTheStepOnAllRanks) {
+  for (const TinyLayout& layout : {TinyLayout{"tp2_dp2", 2, 1, 2}, TinyLayout{"pp2_dp2_zero1", 1, 2, 2, 1}}) {
+    const TmpDir folder;
+    config::RunOptions options = with_layout(tiny_options(folder), layout);
+    options.rehearsal.faults = {"nan-gradient:step=3,rank=3"};
+    EXPECT_EQ(train_tiny(options, layout.ranks()), ExitCode::kDone);
+    const auto steps = rows_of(folder / "run", "step");
+    ASSERT_EQ(steps.size(), 6u);
+    EXPECT_EQ(steps[2]["loss"], nullptr);
+    EXPECT_EQ(steps[2]["update"], 2);
+    EXPECT_EQ(steps[5]["update"], 5);
+    EXPECT_EQ(steps[5]["skipped"], 1);
+    EXPECT_TRUE(steps[3]["loss"].is_number());
+  }
+}
+
+TEST(Layouts, TooManySkippedStepsEndTheRunOnAllRanksWithCodeFour) {
+  const TmpDir folder;
+  const TinyLayout layout{"dp2", 1, 1, 2};
+  config::RunOptions options = with_layout(tiny_options(folder), layout);
+  options.rehearsal.faults = {"nan-gradient:step=2,rank=1", "nan-gradient:step=3,rank=0"};
+  options.optimizer.max_skipped_steps = 2;
+  EXPECT_THROW(train_tiny(options, layout.ranks()), NumericsError);
+  EXPECT_EQ(status_of(folder / "run")["exit_code"], 4);
+  EXPECT_FALSE(std::filesystem::exists(folder / "run/checkpoints"));
+}
+
+}  // namespace
+}  // namespace convoy::train
