@@ -87,14 +87,10 @@ void run_rank(comm::Communicator& world, const Settings& settings) {
     world.barrier();
     Clock::time_point start = Clock::now();
     const Path step = settings.folder / step_directory_name(round);
-    saver.stage(step,
-                {.progress = {.step = round},
-                 .layout = {},
-                 .model_config = "{}",
-                 .fingerprint = {},
-                 .aliases = {},
-                 .origin = "bench"},
-                made.states);
+    Description description;
+    description.progress.step = round;
+    description.model_config = "{}";
+    saver.stage(step, description, made.states);
     saver.write();
     const SaveReport report = saver.commit();
     const double save = seconds_since(start);
