@@ -11,9 +11,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "libcore/base/error.h"
-#include "libcore/base/log.h"
+#include "libcore/base/units.h"
 #include "libcore/checkpoint/agree.h"
 #include "libcore/checkpoint/commit.h"
 #include "libcore/checkpoint/hidden_names.h"
@@ -127,7 +128,12 @@ void Saver::State::reserve() {
   const std::size_t needed = fragments.empty() ? 0 : fragments.back().begin + fragments.back().size;
   if (needed <= capacity) return;
   memory.reset();  // the old one first: both would be twice the states
-  memory = std::make_unique_for_overwrite<std::byte[]>(needed);
+  capacity = 0;
+  memory.reset(new (std::nothrow) std::byte[needed]);
+  if (!memory) {
+    throw EnvironmentError(fmt::format("no memory for the copy of the states that a save stages: {} needed",
+                                       format_bytes(static_cast<double>(needed))));
+  }
   capacity = needed;
 }
 
