@@ -84,6 +84,7 @@ ExitCode Session::run() {
   rank_.world.set_watchdog(options_.stop.watchdog_seconds);
   agreement_.all([&] { prepared_.emplace(prepare(options_, rank_.machine)); });
   nodes_ = gather_texts(rank_.world, rank_.identity.host);
+  rank_.world.set_nodes(nodes_);
   decide();
   agreement_.all([&] { open_checkpoint(); });
   if (start_.kind == StartKind::kFinished) {
