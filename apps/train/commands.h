@@ -33,6 +33,7 @@ struct SampleArguments {
 };
 
 app::Command run_command(config::RunOptions& options);
+app::Command check_layout_command(config::RunOptions& options);
 app::Command show_model_command(ShowModelArguments& arguments);
 app::Command sample_command(SampleArguments& arguments);
 

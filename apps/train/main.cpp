@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   using namespace convoy::apps::train;
-  convoy::config::RunOptions run;
+  convoy::config::RunOptions run, check_layout;
   ShowModelArguments show_model;
   SampleArguments sample;
   convoy::app::Program program;
@@ -16,7 +16,8 @@ int main(int argc, char** argv) {
   program.examples = {"convoy-train run --model llama-15m --data data/docs.train --out runs/second --steps 1000",
                       "convoy-train show-model --model gpt2-124m"};
   program.config_table = "train";
-  program.commands = {run_command(run), show_model_command(show_model), sample_command(sample)};
+  program.commands = {run_command(run), show_model_command(show_model), check_layout_command(check_layout),
+                      sample_command(sample)};
   program.libraries = libraries();
   const convoy::cluster::Launch launch = launch_of_process();
   program.rank = launch.rank;

@@ -284,6 +284,10 @@ void validate(const RunOptions& options, const Facts& facts, Problems& problems)
   for (const DataFacts& data : facts.valid) check_data(data, *facts.model, length, problems);
 }
 
+void validate_layout(const RunOptions& options, const Facts& facts, std::vector<std::string>& problems) {
+  check_layout(options, facts, problems);
+}
+
 void throw_if_any(const Problems& problems) {
   if (problems.empty()) return;
   std::vector<std::string> all = problems.usage;

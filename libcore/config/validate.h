@@ -61,6 +61,8 @@ struct Problems {
 };
 
 void validate(const RunOptions& options, const Facts& facts, Problems& problems);
+// What it says of the layout alone: of ranks, heads, layers and batches.
+void validate_layout(const RunOptions& options, const Facts& facts, std::vector<std::string>& problems);
 
 // Throws all of them: a ConfigError if any is usage, else a DataError; returns if there are none.
 void throw_if_any(const Problems& problems);

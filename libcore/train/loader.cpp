@@ -65,22 +65,35 @@ MicroBatch::MicroBatch(std::int64_t batch, std::int64_t sequence, bool with_posi
 
 void MicroBatch::load(std::int64_t row, const data::IndexedDataset& dataset, std::int64_t first,
                       const SampleRules& rules) {
-  const std::int64_t length = tokens_.shape()[1];
   dataset.read(first, window_);
   check_ids(window_, dataset, first, rules.vocabulary);
-  std::copy_n(window_.begin(), length, tokens_.as<std::int32_t>() + row * length);
+  set(row, window_, rules);
+  if (!rules.document_positions) return;
+  const std::int64_t length = tokens_.shape()[1];
+  const std::span positions(positions_.as<std::int32_t>() + row * length, static_cast<std::size_t>(length));
+  document_positions(dataset, first, positions);
+}
+
+void MicroBatch::fill(std::int64_t row, std::span<const std::int32_t> window, const SampleRules& rules) {
+  check(window.size() == window_.size(), "a sample has T + 1 tokens");
+  set(row, window, rules);
+  if (!rules.document_positions) return;
+  const std::int64_t length = tokens_.shape()[1];
+  std::iota(positions_.as<std::int32_t>() + row * length, positions_.as<std::int32_t>() + (row + 1) * length, 0);
+}
+
+void MicroBatch::set(std::int64_t row, std::span<const std::int32_t> window, const SampleRules& rules) {
+  const std::int64_t length = tokens_.shape()[1];
+  std::copy_n(window.begin(), length, tokens_.as<std::int32_t>() + row * length);
   std::int32_t* targets = targets_.as<std::int32_t>() + row * length;
   std::int64_t counted = 0;
   for (std::int64_t t = 0; t < length; ++t) {
     const std::size_t i = static_cast<std::size_t>(t);
-    const bool counts = !rules.ignore_after || window_[i] != *rules.ignore_after;
-    targets[t] = counts ? window_[i + 1] : ops::kIgnoredTarget;
+    const bool counts = !rules.ignore_after || window[i] != *rules.ignore_after;
+    targets[t] = counts ? window[i + 1] : ops::kIgnoredTarget;
     counted += counts;
   }
   counted_[static_cast<std::size_t>(row)] = counted;
-  if (!rules.document_positions) return;
-  const std::span positions(positions_.as<std::int32_t>() + row * length, static_cast<std::size_t>(length));
-  document_positions(dataset, first, positions);
 }
 
 void MicroBatch::clear(std::int64_t row) {
@@ -113,6 +126,17 @@ void GlobalBatch::load(const data::IndexedDataset& dataset, const data::Sampler&
   for (MicroBatch& micro_batch : micro_batches_) {
     for (std::int64_t row = 0; row < micro_batch.rows(); ++row, ++sample) {
       micro_batch.load(row, dataset, sampler.first_token(sample), rules_);
+    }
+  }
+}
+
+void GlobalBatch::fill(std::span<const std::int32_t> tokens) {
+  check(tokens.size() % static_cast<std::size_t>(samples()) == 0, "samples are equally long");
+  const std::size_t window = tokens.size() / static_cast<std::size_t>(samples());
+  std::size_t sample = 0;
+  for (MicroBatch& micro_batch : micro_batches_) {
+    for (std::int64_t row = 0; row < micro_batch.rows(); ++row, ++sample) {
+      micro_batch.fill(row, tokens.subspan(sample * window, window), rules_);
     }
   }
 }

@@ -28,6 +28,8 @@ class MicroBatch {
 
   // Reads tokens [first, first + T] of the stream into row `row`. DataError if an id is beyond the vocabulary.
   void load(std::int64_t row, const data::IndexedDataset& dataset, std::int64_t first, const SampleRules& rules);
+  // The same of a window of T + 1 tokens that are of no data set; they make one document.
+  void fill(std::int64_t row, std::span<const std::int32_t> window, const SampleRules& rules);
   void clear(std::int64_t row);
 
   model::Batch batch() const;
@@ -35,6 +37,8 @@ class MicroBatch {
   std::int64_t targets() const;  // how many count
 
  private:
+  void set(std::int64_t row, std::span<const std::int32_t> window, const SampleRules& rules);
+
   tensor::Tensor tokens_;              // [B, T] i32
   tensor::Tensor targets_;             // [B, T] i32
   tensor::Tensor positions_;           // [B, T] i32, if asked for
@@ -50,6 +54,9 @@ class GlobalBatch {
 
   // Fills it with global samples [first, first + samples()).
   void load(const data::IndexedDataset& dataset, const data::Sampler& sampler, std::int64_t first);
+
+  // Fills it with samples() windows of T + 1 tokens, one behind the other.
+  void fill(std::span<const std::int32_t> tokens);
 
   std::int64_t samples() const;
 

@@ -40,7 +40,10 @@ void TrainingStage::forward(int micro_batch) {
 
 void TrainingStage::backward_input(int micro_batch) {
   const double start = own_seconds();
-  loss_sum_ += model_.backward_input(stream_, batch(micro_batch), set(micro_batch), settings_.gradient_scale).sum;
+  const double loss =
+      model_.backward_input(stream_, batch(micro_batch), set(micro_batch), settings_.gradient_scale).sum;
+  if (settings_.losses != nullptr) settings_.losses->push_back(loss);
+  loss_sum_ += loss;
   faults_.delay(config::Phase::kBackward, own_seconds() - start);
 }
 

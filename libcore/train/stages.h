@@ -23,6 +23,7 @@ class TrainingStage final : public parallel::PipelineStage {
     int sets = 1;                   // of activations
     int last = 0;                   // last_backward()
     model::GradientsReady ready;    // called while that one runs
+    std::vector<double>* losses = nullptr;  // of the last stage: where each micro-batch's sum of losses goes
   };
   TrainingStage(device::Stream& stream, model::Model& model, const GlobalBatch& batch, Settings settings,
                 const Faults& faults);

@@ -39,9 +39,12 @@ double run_whole(const StepContext& context, const GlobalBatch& batch, float sca
   const double start = own_seconds();
   for (const MicroBatch& micro_batch : batch.micro_batches()) {
     const bool last = &micro_batch == &batch.micro_batches().back();
-    sum += context.model
-               .forward_backward(context.stream, micro_batch.batch(), scale, last ? ready : model::GradientsReady{})
-               .sum;
+    const double loss =
+        context.model
+            .forward_backward(context.stream, micro_batch.batch(), scale, last ? ready : model::GradientsReady{})
+            .sum;
+    if (context.losses != nullptr) context.losses->push_back(loss);
+    sum += loss;
   }
   const double own = own_seconds() - start;
   context.faults.delay(Phase::kForward, own * kForwardShare);
@@ -54,7 +57,8 @@ double run_stages(const StepContext& context, const GlobalBatch& batch, float sc
                       {.gradient_scale = scale,
                        .sets = parallel::activation_sets(context.actions),
                        .last = last_backward(context.actions),
-                       .ready = ready},
+                       .ready = ready,
+                       .losses = context.groups.last_stage() ? context.losses : nullptr},
                       context.faults);
   parallel::execute(context.stream, context.actions, stage, *context.groups.pipeline);
   return stage.loss_sum();

@@ -88,5 +88,14 @@ TEST(GlobalBatch, FillsMicroBatchesWithSamplesInOrder) {
   EXPECT_EQ(batch.targets(), 4);
 }
 
+TEST(GlobalBatch, TakesTokensThatAreOfNoDataSet) {
+  GlobalBatch batch(2, 1, 2, {.vocabulary = 20, .document_positions = true, .ignore_after = 5});
+  batch.fill(std::vector<std::int32_t>{2, 3, 4, 4, 5, 6});
+  EXPECT_THAT(values(batch.micro_batches()[0].batch().targets), ElementsAre(3, 4));
+  EXPECT_THAT(values(batch.micro_batches()[0].batch().positions), ElementsAre(0, 1));
+  EXPECT_THAT(values(batch.micro_batches()[1].batch().tokens), ElementsAre(4, 5));
+  EXPECT_EQ(batch.targets(), 3);  // what follows the 5 does not count
+}
+
 }  // namespace
 }  // namespace convoy::train

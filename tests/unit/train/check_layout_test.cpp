@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/train/check_layout.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "libcore/base/error.h"
+#include "libcore/model/parameters.h"
+
+namespace convoy::train {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Grouped key/value heads where Llama, tied embeddings where GPT-2: both presets are cut down to thousands of
+// parameters.
+SmallRun gpt2(const parallel::Layout& layout, std::int64_t micro_batches = 3) {
+  return cut_down(model::preset("gpt2-124m"), layout, 16, 2, micro_batches);
+}
+
+SmallRun llama(const parallel::Layout& layout, std::int64_t micro_batches = 3) {
+  model::Config config = model::preset("llama-15m");
+  config.key_value_heads = 2;
+  config.heads = 4;
+  return cut_down(config, layout, 16, 2, micro_batches);
+}
+
+void expect_equal(const SmallRun& run, const CheckSettings& settings = {}) {
+  const LayoutReport report = check_layout(run, settings);
+  EXPECT_TRUE(report.equal()) << text_of(*report.first);
+  for (const Comparison& comparison : report.comparisons) {
+    EXPECT_GT(comparison.compared, 0);
+    EXPECT_EQ(comparison.different, 0);
+    EXPECT_LE(comparison.largest, comparison.tolerance);
+  }
+}
+
+std::vector<parallel::Layout> layouts() {
+  using parallel::ScheduleKind;
+  return {{.tensor = 2},
+          {.pipeline = 2},
+          {.data = 2},
+          {.data = 3, .zero = 1},
+          {.pipeline = 3, .schedule = ScheduleKind::kGpipe},
+          {.tensor = 2, .pipeline = 2, .data = 2, .zero = 1},
+          {.tensor = 2, .pipeline = 2, .data = 2, .pipeline_split = {1, 2}}};
+}
+
+std::string text(const parallel::Layout& layout) {
+  return "tp " + std::to_string(layout.tensor) + ", pp " + std::to_string(layout.pipeline) + ", dp " +
+         std::to_string(layout.data) + ", zero " + std::to_string(layout.zero);
+}
+
+TEST(CheckLayout, OneRankIsEqualToItselfToTheBit) {
+  const LayoutReport report = check_layout(gpt2({}));
+  EXPECT_TRUE(report.equal());
+  for (const Comparison& comparison : report.comparisons) EXPECT_EQ(comparison.largest, 0.0);
+}
+
+TEST(CheckLayout, Gpt2TrainsAlikeInEveryLayout) {
+  for (const parallel::Layout& layout : layouts()) {
+    SCOPED_TRACE(text(layout));
+    model::Config config = model::preset("gpt2-124m");
+    config.layers = 3;
+    parallel::Layout cut = layout;
+    expect_equal(cut_down(config, cut, 16, 2, 3));
+  }
+}
+
+TEST(CheckLayout, LlamaTrainsAlikeInEveryLayout) {
+  for (const parallel::Layout& layout : layouts()) {
+    SCOPED_TRACE(text(layout));
+    model::Config config = model::preset("llama-15m");
+    config.layers = 3;
+    config.heads = 4;
+    config.key_value_heads = 2;
+    expect_equal(cut_down(config, layout, 16, 2, 3));
+  }
+}
+
+TEST(CheckLayout, FewerMicroBatchesThanStagesTrainAlike) {
+  expect_equal(gpt2({.pipeline = 3}, 1));
+  expect_equal(llama({.pipeline = 3}, 2));
+}
+
+// Passes everything on but the calls of one kind that it is told to leave out.
+class Broken final : public comm::Communicator {
+ public:
+  enum class Call { kAllReduce, kReduceScatter, kAllGather };
+  // Leaves out calls `first`, `first` + 1, .. (from 0) of this kind.
+  Broken(std::unique_ptr<comm::Communicator> inner, Call call, int first, int count = 1000000)
+      : Communicator(inner->rank(), inner->size(), inner->name()),
+        inner_(std::move(inner)),
+        call_(call),
+        first_(first),
+        count_(count) {}
+
+ private:
+  bool leaves_out(Call call) {
+    if (call != call_) return false;
+    const int number = seen_++;
+    return number >= first_ && number < first_ + count_;
+  }
+  void do_all_reduce(device::Stream& stream, const tensor::MutableView& data, comm::Reduction reduction) override {
+    if (!leaves_out(Call::kAllReduce)) inner_->all_reduce(stream, data, reduction);
+  }
+  void do_reduce_scatter(device::Stream& stream, const tensor::View& whole, const tensor::MutableView& mine,
+                         std::span<const std::int64_t> counts, comm::Reduction reduction) override {
+    if (!leaves_out(Call::kReduceScatter)) inner_->reduce_scatter(stream, whole, mine, counts, reduction);
+  }
+  void do_all_gather(device::Stream& stream, const tensor::View& mine, const tensor::MutableView& whole,
+                     std::span<const std::int64_t> counts) override {
+    if (!leaves_out(Call::kAllGather)) inner_->all_gather(stream, mine, whole, counts);
+  }
+  void do_broadcast(device::Stream& stream, const tensor::MutableView& data, int root) override {
+    inner_->broadcast(stream, data, root);
+  }
+  void do_send(device::Stream& stream, const tensor::View& data, int to) override { inner_->send(stream, data, to); }
+  void do_receive(device::Stream& stream, const tensor::MutableView& data, int from) override {
+    inner_->receive(stream, data, from);
+  }
+  void do_barrier() override { inner_->barrier(); }
+  std::unique_ptr<Communicator> do_split(int color, int key, const std::string& name) override {
+    return inner_->split(color, key, name);
+  }
+  void do_end_job(int exit_code) noexcept override { inner_->end_job(exit_code); }
+
+  std::unique_ptr<comm::Communicator> inner_;
+  Call call_;
+  int first_, count_, seen_ = 0;
+};
+
+using Group = std::unique_ptr<comm::Communicator> parallel::Groups::*;
+
+LayoutReport check_broken(const SmallRun& run, Group group, Broken::Call call, int first, int count = 1000000,
+                          int steps = 3) {
+  CheckSettings settings;
+  settings.steps = steps;
+  settings.interfere = [=](parallel::Groups& groups) {
+    if (groups.*group) groups.*group = std::make_unique<Broken>(std::move(groups.*group), call, first, count);
+  };
+  return check_layout(run, settings);
+}
+
+// The two copies of a tied embedding keep their own parts of its gradient.
+TEST(CheckLayout, NamesTheTiedEmbeddingWhoseEndsAreNotSummed) {
+  const LayoutReport report =
+      check_broken(gpt2({.pipeline = 2}), &parallel::Groups::pipeline_ends, Broken::Call::kAllReduce, 0);
+  ASSERT_FALSE(report.equal());
+  EXPECT_EQ(report.first->step, 1);
+  EXPECT_EQ(report.first->what, Compared::kGradient);
+  EXPECT_EQ(report.first->name, "transformer.wte.weight");
+  // It alone, in both stages, until its update has spread.
+  const LayoutReport one_step =
+      check_broken(gpt2({.pipeline = 2}), &parallel::Groups::pipeline_ends, Broken::Call::kAllReduce, 0, 1000000, 1);
+  EXPECT_EQ(one_step.comparisons[static_cast<std::size_t>(Compared::kLoss)].different, 0);
+  EXPECT_EQ(one_step.comparisons[static_cast<std::size_t>(Compared::kGradient)].different, 2);
+}
+
+// Call 0 of the data group counts the targets; the buckets follow from the end of the table, each tensor of this size
+// one.
+TEST(CheckLayout, NamesTheTensorWhoseBucketIsNotSummedOverTheReplicas) {
+  const SmallRun run = llama({.data = 2});
+  const LayoutReport report = check_broken(run, &parallel::Groups::data, Broken::Call::kAllReduce, 1, 1);
+  ASSERT_FALSE(report.equal());
+  EXPECT_EQ(report.first->step, 1);
+  EXPECT_EQ(report.first->what, Compared::kGradient);
+  EXPECT_EQ(report.first->name, model::parameter_table(run.model).back().name);
+}
+
+TEST(CheckLayout, NamesTheWeightsThatAreNotGathered) {
+  const LayoutReport report =
+      check_broken(llama({.data = 2, .zero = 1}), &parallel::Groups::data, Broken::Call::kAllGather, 0);
+  ASSERT_FALSE(report.equal());
+  EXPECT_EQ(report.first->step, 0);
+  EXPECT_EQ(report.first->what, Compared::kWeight);
+  EXPECT_THAT(text_of(*report.first), StartsWith("initial weights: model.embed_tokens.weight: rank "));
+}
+
+// One micro-batch of two layers: whichever sum is left out, the check sees it. In a forward pass it shows in the loss;
+// in a backward pass in the first norm that the sum was made for, from the last one to the first.
+TEST(CheckLayout, SeesEverySumOverTheTensorRanksThatIsLeftOut) {
+  std::vector<std::string> names;
+  int losses = 0;
+  for (int call = 0;; ++call) {
+    ASSERT_LT(call, 100);
+    const LayoutReport report =
+        check_broken(gpt2({.tensor = 2}, 1), &parallel::Groups::tensor, Broken::Call::kAllReduce, call, 1, 1);
+    if (report.equal()) break;  // there are no more calls
+    EXPECT_EQ(report.first->step, 1);
+    if (report.first->what == Compared::kLoss) {
+      EXPECT_EQ(report.first->name, "micro-batch 0 of replica 0");
+      EXPECT_TRUE(names.empty()) << "a forward pass comes before its backward pass";
+      ++losses;
+    } else {
+      EXPECT_EQ(report.first->what, Compared::kGradient);
+      names.push_back(report.first->name);
+    }
+  }
+  EXPECT_GE(losses, 6);  // embedding, attention and ffn of two layers, classifier
+  EXPECT_THAT(names, ElementsAre("transformer.ln_f.bias", "transformer.h.1.ln_2.bias", "transformer.h.1.ln_1.bias",
+                                 "transformer.h.0.ln_2.bias", "transformer.h.0.ln_1.bias"));
+}
+
+TEST(CheckLayout, NamesTheTensorWhoseShareIsNotReduced) {
+  const SmallRun run = gpt2({.data = 2, .zero = 1});
+  const LayoutReport report = check_broken(run, &parallel::Groups::data, Broken::Call::kReduceScatter, 0, 1, 1);
+  ASSERT_FALSE(report.equal());
+  EXPECT_EQ(report.first->what, Compared::kGradient);
+  EXPECT_EQ(report.first->name, "transformer.ln_f.bias");
+}
+
+config::RunOptions options() {
+  config::RunOptions options;
+  options.model.model = "gpt2-124m";
+  return options;
+}
+
+TEST(CheckLayout, TakesTheLayoutOfARunOnTwoReplicasIfTheBatchDividesIntoThem) {
+  config::RunOptions run = options();
+  run.layout.tensor_parallel = 2;
+  run.layout.pipeline_parallel = 3;
+  run.layout.schedule = "gpipe";
+  run.layout.zero = 1;
+  const SmallRun two = small_run(run);
+  EXPECT_EQ(two.layout.tensor, 2);
+  EXPECT_EQ(two.layout.pipeline, 3);
+  EXPECT_EQ(two.layout.data, 2);
+  EXPECT_EQ(two.layout.zero, 1);
+  EXPECT_EQ(two.layout.schedule, parallel::ScheduleKind::kGpipe);
+  run.batch.global_batch = 3;
+  EXPECT_EQ(small_run(run).layout.data, 1);
+  run.layout.expect_world = 18;
+  EXPECT_EQ(small_run(run).layout.data, 3);
+}
+
+TEST(CheckLayout, RefusesWhatARunRefuses) {
+  const auto problems = [](const config::RunOptions& run) {
+    try {
+      small_run(run);
+    } catch (const ConfigError& error) {
+      return error.problems();
+    }
+    return std::vector<std::string>{};
+  };
+  config::RunOptions run = options();
+  run.layout.tensor_parallel = 5;
+  EXPECT_THAT(problems(run), ElementsAre("--tensor-parallel 5: 12 heads are not divisible by it; nearest legal values: "
+                                         "4, 6"));
+  run.layout.tensor_parallel = 1000000;
+  EXPECT_THAT(problems(run), ElementsAre(HasSubstr("2000000 ranks")));
+  run.model.model = "";
+  EXPECT_THAT(problems(run), ElementsAre(HasSubstr("--model")));
+}
+
+TEST(CheckLayout, SaysWhereAndByHowMuch) {
+  Difference difference;
+  difference.step = 2;
+  difference.what = Compared::kGradient;
+  difference.name = "model.norm.weight";
+  difference.place = "[7]";
+  difference.rank = 5;
+  difference.at = {.tensor = 1, .pipeline = 0, .data = 1};
+  difference.found = 0.25;
+  difference.expected = 0.5;
+  difference.allowed = 1e-5;
+  EXPECT_EQ(
+      text_of(difference),
+      "step 2, gradients after their reduction: model.norm.weight: rank 5 (dp 1, pp 0, tp 1) has 0.25 at [7] where "
+      "one rank has 0.5; allowed is 1e-05");
+}
+
+}  // namespace
+}  // namespace convoy::train
