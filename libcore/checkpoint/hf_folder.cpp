@@ -13,6 +13,7 @@
 #include "libcore/checkpoint/hf_files.h"
 #include "libcore/checkpoint/hf_names.h"
 #include "libcore/checkpoint/tensor_problems.h"
+#include "libcore/checkpoint/widen.h"
 
 namespace convoy::checkpoint {
 namespace {
@@ -39,19 +40,6 @@ std::optional<DType> weight_type(const std::string& dtype) {
   if (dtype == "BF16") return DType::kBF16;
   if (dtype == "F16") return DType::kF16;
   return std::nullopt;
-}
-
-// Widens `count` elements exactly. memcpy, because a header need not be padded: the data may lie at any address.
-void widen(const std::byte* source, DType dtype, std::int64_t count, float* values) {
-  if (dtype == DType::kF32) {
-    std::memcpy(values, source, static_cast<std::size_t>(count) * sizeof(float));
-    return;
-  }
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::uint16_t bits;
-    std::memcpy(&bits, source + 2 * i, sizeof bits);
-    values[i] = dtype == DType::kBF16 ? tensor::to_float(tensor::Bf16{bits}) : tensor::half_to_float(bits);
-  }
 }
 
 bool equal_shape(const std::vector<std::uint64_t>& stored, const tensor::Shape& expected) {
@@ -205,11 +193,7 @@ void HfFolder::read(const std::string& name, const tensor::Box& box, tensor::Mut
     const std::int64_t element = row_in_tensor(place.shape, box, row) * place.row + place.first + first;
     const std::byte* source = place.data + static_cast<std::size_t>(element) * size;
     std::byte* target = out.as<std::byte>() + static_cast<std::size_t>(row * columns) * out_size;
-    if (out.dtype == place.dtype) {
-      std::memcpy(target, source, static_cast<std::size_t>(columns) * size);
-    } else {
-      widen(source, place.dtype, columns, reinterpret_cast<float*>(target));
-    }
+    copy_or_widen(source, place.dtype, columns, out.dtype, target);
     begin = row == 0 ? source : begin;
     end = source + static_cast<std::size_t>(columns) * size;
   }

@@ -48,6 +48,9 @@ void put_in_place(const Path& folder, const Path& name) {
       if (moved) std::filesystem::remove_all(trash, ignored);
       return;
     }
+    const int error = errno;
+    if (moved) std::filesystem::rename(trash, name, ignored);
+    errno = error;
   }
   throw EnvironmentError(
       fmt::format("cannot rename '{}' to '{}': {}", folder.string(), name.string(), std::strerror(errno)));

@@ -10,7 +10,7 @@
 
 namespace convoy::checkpoint {
 
-// memcpy, because stored data may lie at any address.
+// memcpy, because stored data may lie at any address: a header of safetensors need not be padded.
 inline void widen(const std::byte* source, tensor::DType dtype, std::int64_t count, float* values) {
   if (dtype == tensor::DType::kF32) {
     std::memcpy(values, source, static_cast<std::size_t>(count) * sizeof(float));
