@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace convoy::comm {
 namespace {
@@ -71,13 +72,14 @@ Report make_report(int rank, const Call& call, const std::vector<int>& members, 
 }
 
 std::string conclusion(const Report& mine, const std::vector<int>& members, int world, const std::vector<Report>& heard,
-                       double seconds, const std::vector<std::string>* nodes) {
+                       double waited, const std::vector<std::string>* nodes) {
+  const double seconds = std::round(waited * 10) / 10;
   const bool is_message = mine.peer >= 0;
   const Whereabouts group = find(mine, is_message ? std::vector<int>{mine.peer} : members, heard);
   std::vector<int> missing = group.silent;
   if (missing.empty()) std::ranges::transform(group.elsewhere, std::back_inserter(missing), &Report::rank);
-  if (missing.empty()) return fmt::format("all ranks are at {}, but it did not end within {:.4g} s", mine.text(), seconds);
-  std::string text = fmt::format("{} did not {} {} within {:.4g} s", ranks_text(missing, nodes),
+  if (missing.empty()) return fmt::format("all ranks are at {}, but it did not end within {} s", mine.text(), seconds);
+  std::string text = fmt::format("{} did not {} {} within {} s", ranks_text(missing, nodes),
                                  is_message ? "take part in" : "arrive at", mine.text(), seconds);
   if (!is_message) text += "; waiting there: " + ranks_text(group.here, nodes);
   for (const Report& report : group.elsewhere)
