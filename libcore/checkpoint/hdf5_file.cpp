@@ -288,11 +288,18 @@ std::string read_text(const Session& session, hid_t type, const std::string& nam
   return text;
 }
 
+// A space of several elements would be read past the end of what waits for one.
+void expect_one_element(const Session& session, const Id& space, const char* name) {
+  if (session.must(H5Sget_simple_extent_npoints(space.get()), name) != 1)
+    differs(session.file(), name, "one value", "has another number of values");
+}
+
 std::string text_attribute(const Session& session, hid_t object, const char* name) {
   const Id attribute(session.must(H5Aopen(object, name, H5P_DEFAULT), fmt::format("has no attribute {}", name)),
                      H5Aclose);
   const Id type(session.must(H5Aget_type(attribute.get()), name), H5Tclose);
   if (H5Tget_class(type.get()) != H5T_STRING) differs(session.file(), name, "a text", "has another type");
+  expect_one_element(session, {session.must(H5Aget_space(attribute.get()), name), H5Sclose}, name);
   return read_text(
       session, type.get(), name, [](hid_t o, hid_t t, char* text) { return H5Aread(o, t, text); }, attribute.get());
 }
@@ -300,6 +307,7 @@ std::string text_attribute(const Session& session, hid_t object, const char* nam
 std::int64_t count_attribute(const Session& session, hid_t object, const char* name) {
   const Id attribute(session.must(H5Aopen(object, name, H5P_DEFAULT), fmt::format("has no attribute {}", name)),
                      H5Aclose);
+  expect_one_element(session, {session.must(H5Aget_space(attribute.get()), name), H5Sclose}, name);
   std::int64_t value = 0;
   session.must(H5Aread(attribute.get(), H5T_NATIVE_INT64, &value), name);
   return value;
@@ -325,6 +333,7 @@ std::string text_dataset(const Session& session, hid_t file, const char* name) {
   const Id dataset(session.must(H5Dopen2(file, name, H5P_DEFAULT), fmt::format("has no dataset {}", name)), H5Dclose);
   const Id type(session.must(H5Dget_type(dataset.get()), name), H5Tclose);
   if (H5Tget_class(type.get()) != H5T_STRING) differs(session.file(), name, "a text", "has another type");
+  expect_one_element(session, {session.must(H5Dget_space(dataset.get()), name), H5Sclose}, name);
   return read_text(
       session, type.get(), name,
       [](hid_t o, hid_t t, char* text) { return H5Dread(o, t, H5S_ALL, H5S_ALL, H5P_DEFAULT, text); }, dataset.get());
