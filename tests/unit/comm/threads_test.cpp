@@ -53,8 +53,10 @@ T make(int rank, std::size_t i) {
     return tensor::to_bf16(value_of(rank, i));
   } else if constexpr (std::is_same_v<T, std::int64_t>) {
     return static_cast<std::int64_t>(value_of(rank, i) * 1e3);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return value_of(rank, i) / 3.0;
   } else {
-    return static_cast<T>(value_of(rank, i));
+    return value_of(rank, i);
   }
 }
 
@@ -172,6 +174,17 @@ TEST(ThreadWorld, SumsOfWholeNumbersWrap) {
     std::vector<std::int64_t> data = {world.rank() == 0 ? std::numeric_limits<std::int64_t>::max() : 2};
     world.all_reduce(host, view(data), Reduction::kSum);
     EXPECT_EQ(data[0], std::numeric_limits<std::int64_t>::min() + 1);
+  });
+}
+
+// (2^25 - 2^25) + 1 is 1; in any other order 1 is lost, because fp32 has 24 bits.
+TEST(ThreadWorld, TheLastRankComesLastInBf16Too) {
+  run_ranks(3, [](Communicator& world) {
+    device::Stream host = stream();
+    const std::vector<float> inputs = {std::ldexp(1.0f, 25), -std::ldexp(1.0f, 25), 1.0f};
+    std::vector<tensor::Bf16> data(5, tensor::to_bf16(inputs[static_cast<std::size_t>(world.rank())]));
+    world.all_reduce(host, view(data), Reduction::kSum);
+    for (const tensor::Bf16 sum : data) EXPECT_EQ(tensor::to_float(sum), 1.0f);
   });
 }
 
