@@ -22,8 +22,9 @@ using tensor::DType;
 
 constexpr const char* kHead = "lm_head.weight";
 constexpr std::string_view kPrefix = "transformer.";
-constexpr std::size_t kListed = 8;                       // names of a message, so that it stays readable
-constexpr std::size_t kCompared = std::size_t{4} << 20;  // bytes at a time, so that memory stays small
+// Bytes of a mapping that are read before their memory is given back.
+constexpr std::ptrdiff_t kReleased = std::ptrdiff_t{1} << 20;
+constexpr std::size_t kCompared = std::size_t{4} << 20;
 
 // Where one of our tensors lies: columns [first, first + own) of the rows of a stored tensor.
 struct Place {
@@ -194,10 +195,12 @@ void HfFolder::read(const std::string& name, const tensor::Box& box, tensor::Mut
     const std::byte* source = place.data + static_cast<std::size_t>(element) * size;
     std::byte* target = out.as<std::byte>() + static_cast<std::size_t>(row * columns) * out_size;
     copy_or_widen(source, place.dtype, columns, out.dtype, target);
-    begin = row == 0 ? source : begin;
     end = source + static_cast<std::size_t>(columns) * size;
+    if (begin == nullptr) begin = source;
+    if (end - begin < kReleased && row + 1 < out.rows()) continue;
+    place.file->release({begin, end});
+    begin = nullptr;
   }
-  place.file->release({begin, end});
 }
 
 }  // namespace convoy::checkpoint

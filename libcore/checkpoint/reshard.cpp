@@ -26,7 +26,7 @@ using tensor::Shape;
 constexpr std::size_t kOpenFiles = 64;  // at a time: descriptors are few
 // Of the limit: what the program takes before it copies, and what a thread takes beside its rows (a block that is
 // checked, and rows that are gathered).
-constexpr std::int64_t kProgramMemory = std::int64_t{20} << 20, kThreadMemory = std::int64_t{6} << 20;
+constexpr std::int64_t kProgramMemory = std::int64_t{24} << 20, kThreadMemory = std::int64_t{6} << 20;
 constexpr std::int64_t kLeastRows = std::int64_t{1} << 20;
 constexpr std::size_t kGathered = std::size_t{1} << 20;
 

@@ -2,6 +2,7 @@
 // What the tests of convoy-train and convoy-ckpt share: calling the programs of this build.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,7 +11,7 @@
 
 namespace convoy::apps {
 
-inline std::string program(const std::string& name) { return std::string(CONVOY_BIN_DIR) + "/" + name; }
+inline std::string program(const std::string& name) { return (std::filesystem::path(CONVOY_BIN_DIR) / name).string(); }
 
 inline support::ProgramResult call(const std::string& name, std::vector<std::string> arguments,
                                    std::vector<std::string> environment = {}) {
@@ -18,6 +19,8 @@ inline support::ProgramResult call(const std::string& name, std::vector<std::str
   return support::run_program({.arguments = std::move(arguments), .environment = std::move(environment)});
 }
 
-inline std::string golden(const std::string& name) { return std::string(CONVOY_GOLDEN_DIR) + "/" + name; }
+inline std::string golden(const std::string& name) {
+  return (std::filesystem::path(CONVOY_GOLDEN_DIR) / name).string();
+}
 
 }  // namespace convoy::apps
