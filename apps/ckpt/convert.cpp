@@ -37,6 +37,8 @@ std::string layout_text(const LayoutArguments& layout) {
   return fmt::format("tensor {} x pipeline {} x {} shards", layout.tensor, layout.pipeline, layout.zero_shards);
 }
 
+std::string files_text(std::size_t files) { return fmt::format("{} {}", files, files == 1 ? "file" : "files"); }
+
 std::string layout_json(const LayoutArguments& layout) {
   return JsonObject()
       .add("tensor_parallel", layout.tensor)
@@ -77,7 +79,7 @@ void print_plan(const Manifest& inventory, const ReshardPlan& plan, const Conver
   if (json) {
     fmt::print("],\"files\":{},\"bytes\":{}}}\n", plan.files.size(), bytes);
   } else {
-    fmt::print("{} copies into {} files ({}), {}; nothing was written\n", copies, plan.files.size(),
+    fmt::print("{} copies into {} ({}), {}; nothing was written\n", copies, files_text(plan.files.size()),
                layout_text(arguments.layout), format_bytes(static_cast<double>(bytes)));
   }
 }
@@ -121,8 +123,8 @@ void print_result(const Source& source, const Manifest& result, const ConvertArg
                            .text());
     return;
   }
-  fmt::print("{}: step {}, {} in {} files ({}), from {}\n", arguments.out, result.description.progress.step,
-             format_bytes(static_cast<double>(bytes)), result.files.size(), layout_text(arguments.layout),
+  fmt::print("{}: step {}, {} in {} ({}), from {}\n", arguments.out, result.description.progress.step,
+             format_bytes(static_cast<double>(bytes)), files_text(result.files.size()), layout_text(arguments.layout),
              source.folder().string());
   fmt::print("digest {}\n", digest);
 }
