@@ -46,11 +46,12 @@ Entry load_entry(int ranks, const std::string& library) {
 [[noreturn]] void refuse_size(int ranks, int connected, const std::string& library) {
   throw ClusterError(fmt::format(
       "the launcher started {} ranks, but MPI connects {}: {}", ranks, connected,
-      connected == 1 ? fmt::format("each was started alone, because {} was built for another MPI than the launcher's; "
-                                   "start the ranks with the mpirun of its MPI, with srun --mpi=pmix under Slurm "
-                                   "('srun --mpi=list' shows what there is), or build {} for the launcher's MPI",
-                                   library, library)
-                     : std::string("launcher's variables of another job are set; start the ranks with srun or mpirun")));
+      connected == 1
+          ? fmt::format("each was started alone, because {} was built for another MPI than the launcher's; "
+                        "start the ranks with the mpirun of its MPI, with srun --mpi=pmix under Slurm "
+                        "('srun --mpi=list' shows what there is), or build {} for the launcher's MPI",
+                        library, library)
+          : std::string("launcher's variables of another job are set; start the ranks with srun or mpirun")));
 }
 
 }  // namespace

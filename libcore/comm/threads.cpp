@@ -192,9 +192,10 @@ class ThreadCommunicator final : public Communicator {
   void expect_agreement(const Call& call) {
     for (int other = 1; other < size(); ++other) {
       if (entry(other).agrees_with(entry(0))) continue;
-      fail(*group_->universe,
-           fmt::format("the ranks do not make the same calls: as #{} of group {}, rank {} calls {} and rank {} calls {}",
-                       call.sequence, name(), world_rank(0), entry(0).text(), world_rank(other), entry(other).text()));
+      fail(
+          *group_->universe,
+          fmt::format("the ranks do not make the same calls: as #{} of group {}, rank {} calls {} and rank {} calls {}",
+                      call.sequence, name(), world_rank(0), entry(0).text(), world_rank(other), entry(other).text()));
       give_up(call);
     }
   }
@@ -209,8 +210,8 @@ class ThreadCommunicator final : public Communicator {
     return call;
   }
 
-  // Ends a part of a call. The others are inside too and may be reading this rank's buffers, so a failure elsewhere does
-  // not end the wait: it shows in the next call.
+  // Ends a part of a call. The others are inside too and may be reading this rank's buffers, so a failure elsewhere
+  // does not end the wait: it shows in the next call.
   void leave(const Call& call) {
     std::unique_lock lock(group_->universe->mutex);
     meet(lock, call, false);
@@ -223,7 +224,8 @@ class ThreadCommunicator final : public Communicator {
       group_->met = meeting;
       group_->changed.notify_all();
     } else {
-      wait(lock, call, !opening, [&] { return group_->met >= meeting; }, [this] { return missing_ranks(); });
+      wait(
+          lock, call, !opening, [&] { return group_->met >= meeting; }, [this] { return missing_ranks(); });
     }
   }
 
@@ -237,8 +239,12 @@ class ThreadCommunicator final : public Communicator {
 
   // Each rank reduces its part, and puts it where everybody wants it: nobody else touches that part of any buffer.
   void do_all_reduce(device::Stream&, const MutableView& data, Reduction reduction) override {
-    const Call call = enter({.what = "all_reduce", .dtype = data.dtype, .count = data.count(), .reduction = reduction,
-                             .input = data.data, .output = data.data});
+    const Call call = enter({.what = "all_reduce",
+                             .dtype = data.dtype,
+                             .count = data.count(),
+                             .reduction = reduction,
+                             .input = data.data,
+                             .output = data.data});
     const Part part = part_of(data.count(), size(), rank());
     if (part.size() > 0) {
       const std::size_t offset = bytes_of(part.begin, data.dtype);
@@ -252,8 +258,12 @@ class ThreadCommunicator final : public Communicator {
 
   void do_reduce_scatter(device::Stream&, const View& whole, const MutableView& mine, Counts counts,
                          Reduction reduction) override {
-    const Call call = enter({.what = "reduce_scatter", .dtype = whole.dtype, .count = whole.count(), .counts = counts,
-                             .reduction = reduction, .input = whole.data});
+    const Call call = enter({.what = "reduce_scatter",
+                             .dtype = whole.dtype,
+                             .count = whole.count(),
+                             .counts = counts,
+                             .reduction = reduction,
+                             .input = whole.data});
     std::int64_t begin = 0;
     for (int other = 0; other < rank(); ++other) begin += counts[index(other)];
     if (mine.count() > 0)
@@ -262,8 +272,8 @@ class ThreadCommunicator final : public Communicator {
   }
 
   void do_all_gather(device::Stream&, const View& mine, const MutableView& whole, Counts counts) override {
-    const Call call = enter({.what = "all_gather", .dtype = whole.dtype, .count = whole.count(), .counts = counts,
-                             .input = mine.data});
+    const Call call = enter(
+        {.what = "all_gather", .dtype = whole.dtype, .count = whole.count(), .counts = counts, .input = mine.data});
     std::byte* target = static_cast<std::byte*>(whole.data);
     for (int other = 0; other < size(); ++other) {
       const std::size_t bytes = bytes_of(counts[index(other)], whole.dtype);
@@ -303,7 +313,8 @@ class ThreadCommunicator final : public Communicator {
   Message take_message(const Call& call, int from) {
     std::unique_lock lock(group_->universe->mutex);
     std::deque<Message>& mailbox = group_->mailbox(from, rank());
-    wait(lock, call, false, [&] { return !mailbox.empty(); }, [&] { return std::vector<int>{from}; });
+    wait(
+        lock, call, false, [&] { return !mailbox.empty(); }, [&] { return std::vector<int>{from}; });
     Message message = std::move(mailbox.front());
     mailbox.pop_front();
     return message;
@@ -408,7 +419,8 @@ void run_ranks(int ranks, const std::function<void(Communicator& world)>& body, 
     std::vector<std::jthread> threads;
     for (std::unique_ptr<ThreadCommunicator>& rank : world) {
       rank->set_watchdog(watchdog_seconds);
-      threads.emplace_back([&body, &first, mine = std::move(rank)]() mutable { run_rank(std::move(mine), body, first); });
+      threads.emplace_back(
+          [&body, &first, mine = std::move(rank)]() mutable { run_rank(std::move(mine), body, first); });
     }
   }
   first.rethrow();

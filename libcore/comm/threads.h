@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of threads in one process: N ranks for tests, sanitizers and check-layout, with the semantics (and the bits) of
-// the real ones.
+// Groups of threads in one process: N ranks for tests, sanitizers and check-layout, with the semantics (and the bits)
+// of the real ones.
 #pragma once
 
 #include <functional>

@@ -27,10 +27,10 @@ struct Report {
 
 Report make_report(int rank, const Call& call, const std::vector<int>& members, std::string_view group_name);
 
-// Who is missing: "rank 5 (node n02) did not arrive at all_reduce #123 of group data within 60 s; waiting there: ranks 1
-// and 4". `mine` waits among `members` (ranks of the world); `heard` is what the others of `world` ranks said. Ranks that
-// wait somewhere else are named with their place, and those that said nothing anywhere stand for the cause. `waited` in
-// seconds.
+// Who is missing: "rank 5 (node n02) did not arrive at all_reduce #123 of group data within 60 s; waiting there: ranks
+// 1 and 4". `mine` waits among `members` (ranks of the world); `heard` is what the others of `world` ranks said. Ranks
+// that wait somewhere else are named with their place, and those that said nothing anywhere stand for the cause.
+// `waited` in seconds.
 std::string conclusion(const Report& mine, const std::vector<int>& members, int world, const std::vector<Report>& heard,
                        double waited, const std::vector<std::string>* nodes);
 

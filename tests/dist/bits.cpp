@@ -72,8 +72,7 @@ std::vector<std::int64_t> parts_of(std::int64_t count, int ranks) {
 std::vector<Bytes> results(Communicator& group, const Case& what) {
   device::Stream host(ops::cpu_backend(), 1);
   const std::vector<std::int64_t> counts = parts_of(what.count, group.size());
-  const auto begin =
-      std::accumulate(counts.begin(), counts.begin() + group.rank(), std::int64_t{0});
+  const auto begin = std::accumulate(counts.begin(), counts.begin() + group.rank(), std::int64_t{0});
   const std::int64_t end = begin + counts[static_cast<std::size_t>(group.rank())];
   Bytes reduced = input_of(what, group.rank()), scattered = reduced, gathered = reduced, told = reduced;
   group.all_reduce(host, view(reduced, what), what.reduction);

@@ -58,8 +58,8 @@ TEST(MpiWorld, OfAnotherSizeThanTheLaunchersIsRefused) {
 TEST(MpiWorld, ARankThatIsStartedAloneIsToldHowToStartIt) {
   const ProgramResult result = run_program({.arguments = {"timeout", "60", CONVOY_RANKS, "collectives", "2"}});
   EXPECT_EQ(result.exit_code, 5) << result.out << result.err;
-  EXPECT_THAT(result.err, AllOf(HasSubstr("the launcher started 2 ranks, but MPI connects 1"),
-                                HasSubstr("srun --mpi=pmix")));
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("the launcher started 2 ranks, but MPI connects 1"), HasSubstr("srun --mpi=pmix")));
 }
 
 // The error comes out of the loaded library and is caught as the program's own type.
@@ -68,8 +68,9 @@ TEST(MpiWatchdog, NamesTheMissingRankAndTheCollective) {
   const ProgramResult result = run_case("hang", 4);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   EXPECT_EQ(result.exit_code, 5) << result.out << result.err;
-  EXPECT_THAT(result.err, HasSubstr("rank 0 says: rank 2 (node n02) did not arrive at all_reduce #2 of group data within "
-                                    "1.5 s; waiting there: rank 0 (node n01)"));
+  EXPECT_THAT(result.err,
+              HasSubstr("rank 0 says: rank 2 (node n02) did not arrive at all_reduce #2 of group data within "
+                        "1.5 s; waiting there: rank 0 (node n01)"));
   EXPECT_THAT(result.err, Not(HasSubstr("of another type")));
   EXPECT_LT(took.count(), 30.0);
 }

@@ -28,8 +28,8 @@ int collectives(comm::Communicator& world) {
 
 // Tiny pieces and chunks, neither a multiple of the elements' size.
 int pieces() {
-  const std::unique_ptr<comm::Communicator> world = comm::make_mpi_world(
-      {.piece_bytes = 4999, .chunk_bytes = 30011, .small_bytes = 64, .listen_seconds = 1.0});
+  const std::unique_ptr<comm::Communicator> world =
+      comm::make_mpi_world({.piece_bytes = 4999, .chunk_bytes = 30011, .small_bytes = 64, .listen_seconds = 1.0});
   world->set_watchdog(60.0);
   return collectives(*world);
 }

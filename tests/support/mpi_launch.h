@@ -13,8 +13,9 @@ namespace convoy::support {
 // all of it is killed: exit code 124. Not bound to cores: two such jobs at a time would be bound to the same ones.
 inline ProgramCall mpi_call(int ranks, const std::vector<std::string>& arguments, int seconds = 120) {
   ProgramCall call;
-  call.arguments = {"timeout", "--kill-after=5", std::to_string(seconds), "mpirun", "--oversubscribe", "--bind-to",
-                    "none",    "-n",             std::to_string(ranks)};
+  call.arguments = {
+      "timeout", "--kill-after=5",     std::to_string(seconds), "mpirun", "--oversubscribe", "--bind-to", "none",
+      "-n",      std::to_string(ranks)};
   call.arguments.insert(call.arguments.end(), arguments.begin(), arguments.end());
   call.environment = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
   return call;

@@ -39,9 +39,10 @@ bool initialise() {
   if (provided >= MPI_THREAD_MULTIPLE) return before == 0;
   const std::string name = library_name();
   if (before == 0) MPI_Finalize();
-  throw ClusterError(fmt::format("{} cannot be called by several threads at a time (MPI_THREAD_MULTIPLE), which convoy "
-                                 "needs; build it with threads, or build libconvoy_mpi.so for another MPI",
-                                 name));
+  throw ClusterError(
+      fmt::format("{} cannot be called by several threads at a time (MPI_THREAD_MULTIPLE), which convoy "
+                  "needs; build it with threads, or build libconvoy_mpi.so for another MPI",
+                  name));
 }
 
 std::vector<std::string> host_names(MPI_Comm world, int size) {
@@ -50,9 +51,9 @@ std::vector<std::string> host_names(MPI_Comm world, int size) {
   int length = 0;
   expect_success(MPI_Get_processor_name(mine.data(), &length), "asking for the host's name");
   std::vector<Name> all(static_cast<std::size_t>(size));
-  expect_success(MPI_Allgather(mine.data(), MPI_MAX_PROCESSOR_NAME, MPI_BYTE, all.data(), MPI_MAX_PROCESSOR_NAME,
-                               MPI_BYTE, world),
-                 "gathering the hosts' names");
+  expect_success(
+      MPI_Allgather(mine.data(), MPI_MAX_PROCESSOR_NAME, MPI_BYTE, all.data(), MPI_MAX_PROCESSOR_NAME, MPI_BYTE, world),
+      "gathering the hosts' names");
   std::vector<std::string> names;
   for (const Name& name : all) names.emplace_back(name.data());
   return names;

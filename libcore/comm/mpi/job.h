@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all groups of one MPI job share: its life, the names of its nodes, and the talk of ranks that have waited too long.
+// What all groups of one MPI job share: its life, the names of its nodes, and the talk of ranks that have waited too
+// long.
 #pragma once
 
 #include <mpi.h>

@@ -114,7 +114,8 @@ void MpiCommunicator::do_all_reduce(device::Stream&, const MutableView& data, Re
   const std::size_t bytes = bytes_of(data.count(), data.dtype);
   if (bytes * static_cast<std::size_t>(size()) <= job_->options().small_bytes)
     return reduce_small(call, data, reduction);
-  const auto step = static_cast<std::int64_t>(std::max<std::size_t>(1, job_->options().chunk_bytes / size_of(data.dtype)));
+  const auto step =
+      static_cast<std::int64_t>(std::max<std::size_t>(1, job_->options().chunk_bytes / size_of(data.dtype)));
   for (std::int64_t at = 0; at < data.count(); at += step)
     reduce_chunk(call, tensor::flat_part(data, at, std::min(data.count(), at + step)), reduction);
 }
@@ -138,8 +139,8 @@ void MpiCommunicator::do_reduce_scatter(device::Stream&, const View& whole, cons
     for (int distance = 1; distance < size(); ++distance) {
       const auto [from, to] = stretch(peer(distance));
       if (to > from)
-        post_send(bytes_at(whole) + bytes_of(from, whole.dtype), bytes_of(to - from, whole.dtype), peer(distance), tag(),
-                  posted_);
+        post_send(bytes_at(whole) + bytes_of(from, whole.dtype), bytes_of(to - from, whole.dtype), peer(distance),
+                  tag(), posted_);
     }
     wait(call);
     const std::int64_t done = begin - begins[static_cast<std::size_t>(rank())];
@@ -161,7 +162,8 @@ void MpiCommunicator::do_all_gather(device::Stream&, const View& mine, const Mut
     std::byte* blocks = scratch(offsets.back());
     copy_bytes(place(rank()), blocks, bytes(rank()));
     exchange(call, blocks, offsets);
-    for (int i = 1; i < size(); ++i) copy_bytes(blocks + offsets[static_cast<std::size_t>(i)], place(peer(i)), bytes(peer(i)));
+    for (int i = 1; i < size(); ++i)
+      copy_bytes(blocks + offsets[static_cast<std::size_t>(i)], place(peer(i)), bytes(peer(i)));
     return;
   }
   for (int distance = 1; distance < size(); ++distance) {

@@ -179,8 +179,8 @@ void MpiCommunicator::abandon() {
 void MpiCommunicator::reap_outgoing() {
   std::erase_if(outgoing_, [this](Outgoing& one) {
     int done = 0;
-    expect_success(
-        MPI_Testall(static_cast<int>(one.requests.size()), one.requests.data(), &done, MPI_STATUSES_IGNORE), "a send");
+    expect_success(MPI_Testall(static_cast<int>(one.requests.size()), one.requests.data(), &done, MPI_STATUSES_IGNORE),
+                   "a send");
     if (done == 0) return false;
     one.requests.clear();
     spare_.push_back(std::move(one));

@@ -45,8 +45,8 @@ class MpiCommunicator final : public Communicator {
   void abandon();
 
   void meet(const Call& call);
-  // Block i of `blocks`, from offsets[i] to offsets[i + 1], is that of rank() + i: the own one comes to all, the others'
-  // to here, in log2(size()) steps (Bruck et al., 1997).
+  // Block i of `blocks`, from offsets[i] to offsets[i + 1], is that of rank() + i: the own one comes to all, the
+  // others' to here, in log2(size()) steps (Bruck et al., 1997).
   void exchange(const Call& call, std::byte* blocks, const std::vector<std::size_t>& offsets);
   void reduce_small(const Call& call, const tensor::MutableView& data, Reduction reduction);
   void reduce_chunk(const Call& call, const tensor::MutableView& chunk, Reduction reduction);

@@ -20,7 +20,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr double kWatchdog = 60;       // of a test that waits for nobody who does not come
+constexpr double kWatchdog = 60;  // of a test that waits for nobody who does not come
 constexpr double kShortWatchdog = 0.3;
 
 template <class T>
@@ -157,8 +157,7 @@ TYPED_TEST(Reductions, ScatterUnevenParts) {
             const std::int64_t begin = begin_of(counts, world.rank());
             std::vector<TypeParam> whole = values_of<TypeParam>(world.rank(), kCount);
             std::vector<TypeParam> mine(static_cast<std::size_t>(count));
-            const MutableView target =
-                in_place ? tensor::flat_part(view(whole), begin, begin + count) : view(mine);
+            const MutableView target = in_place ? tensor::flat_part(view(whole), begin, begin + count) : view(mine);
             world.reduce_scatter(host, view(whole), target, counts, Reduction::kSum);
             if (in_place && count > 0) std::memcpy(mine.data(), target.data, mine.size() * sizeof(TypeParam));
             expect_bits(mine, static_cast<std::size_t>(begin), Reduction::kSum, ranks, "reduce_scatter");
@@ -218,7 +217,8 @@ TEST(ThreadWorld, GathersUnevenPartsOfAnyType) {
       device::Stream host = stream();
       const std::vector<std::int64_t> counts = {2, 0, 3, 1};
       const auto rank = static_cast<std::size_t>(world.rank());
-      std::vector<std::uint8_t> whole(6, 99), mine(static_cast<std::size_t>(counts[rank]), static_cast<std::uint8_t>(rank));
+      std::vector<std::uint8_t> whole(6, 99),
+          mine(static_cast<std::size_t>(counts[rank]), static_cast<std::uint8_t>(rank));
       MutableView part = view(mine);
       if (in_place) {
         const std::int64_t begin = begin_of(counts, world.rank());

@@ -16,25 +16,28 @@ Report at(int rank, const Call& call, const Members& members, const char* group)
 TEST(Watchdog, NamesTheRankThatSaysNothing) {
   const Members data = {1, 3, 5};
   const std::vector<Report> heard = {at(3, kSum, data, "data"), at(0, {"barrier", 4}, {0, 1, 2}, "tensor")};
-  EXPECT_EQ(conclusion(at(1, kSum, data, "data"), data, 6, heard, 60, &kNodes),
-            "rank 5 (node n02) did not arrive at all_reduce #123 of group data within 60 s; waiting there: ranks 1 (node "
-            "n01) and 3 (node n02)");
+  EXPECT_EQ(
+      conclusion(at(1, kSum, data, "data"), data, 6, heard, 60, &kNodes),
+      "rank 5 (node n02) did not arrive at all_reduce #123 of group data within 60 s; waiting there: ranks 1 (node "
+      "n01) and 3 (node n02)");
 }
 
 TEST(Watchdog, TellsWhereTheOthersOfTheGroupAre) {
   const Members data = {1, 3, 5};
   const std::vector<Report> heard = {at(3, {"barrier", 4}, {3, 4}, "tensor")};
-  EXPECT_EQ(conclusion(at(1, kSum, data, "data"), data, 6, heard, 1.5, nullptr),
-            "rank 5 did not arrive at all_reduce #123 of group data within 1.5 s; waiting there: rank 1; rank 3 waits at "
-            "barrier #4 of group tensor");
+  EXPECT_EQ(
+      conclusion(at(1, kSum, data, "data"), data, 6, heard, 1.5, nullptr),
+      "rank 5 did not arrive at all_reduce #123 of group data within 1.5 s; waiting there: rank 1; rank 3 waits at "
+      "barrier #4 of group tensor");
 }
 
 TEST(Watchdog, LooksForTheCauseInTheWholeWorld) {
   const Members data = {0, 2};
   const std::vector<Report> heard = {at(1, kSum, {1, 3}, "data"), at(2, {"all_reduce", 7}, {2, 3}, "tensor")};
-  EXPECT_EQ(conclusion(at(0, kSum, data, "data"), data, 4, heard, 60, &kNodes),
-            "rank 2 (node n01) did not arrive at all_reduce #123 of group data within 60 s; waiting there: rank 0 (node "
-            "n01); rank 2 (node n01) waits at all_reduce #7 of group tensor; no word came from rank 3 (node n02)");
+  EXPECT_EQ(
+      conclusion(at(0, kSum, data, "data"), data, 4, heard, 60, &kNodes),
+      "rank 2 (node n01) did not arrive at all_reduce #123 of group data within 60 s; waiting there: rank 0 (node "
+      "n01); rank 2 (node n01) waits at all_reduce #7 of group tensor; no word came from rank 3 (node n02)");
 }
 
 // Groups of one name differ by their members, calls of one group by their number.
@@ -54,8 +57,9 @@ TEST(Watchdog, NamesTheSenderOfAMessage) {
   const Report mine = at(4, {"receive", 2, 0}, pipeline, "pipeline");
   EXPECT_EQ(conclusion(mine, pipeline, 6, {}, 60, &kNodes),
             "rank 0 (node n01) did not take part in receive #2 from rank 0 of group pipeline within 60 s");
-  EXPECT_THAT(conclusion(mine, pipeline, 6, {at(0, kSum, {0, 1}, "data")}, 60, nullptr),
-              testing::HasSubstr("; rank 0 waits at all_reduce #123 of group data; no word came from ranks 1, 2, 3 and 5"));
+  EXPECT_THAT(
+      conclusion(mine, pipeline, 6, {at(0, kSum, {0, 1}, "data")}, 60, nullptr),
+      testing::HasSubstr("; rank 0 waits at all_reduce #123 of group data; no word came from ranks 1, 2, 3 and 5"));
 }
 
 TEST(Watchdog, KeepsLongNamesApartFromWhatFollows) {
