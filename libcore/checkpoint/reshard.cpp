@@ -203,10 +203,10 @@ class Team {
 
   void run(const std::vector<FileGroup::Task>& tasks) {
     next_ = 0;
-    std::vector<std::thread> threads;
+    std::vector<std::jthread> threads;  // joins, also where the next one cannot be started
     for (std::size_t i = 1; i < copiers_.size(); ++i) threads.emplace_back([&, i] { work(copiers_[i], tasks); });
     work(copiers_[0], tasks);
-    for (std::thread& thread : threads) thread.join();
+    threads.clear();
     if (error_) std::rethrow_exception(error_);
   }
 
