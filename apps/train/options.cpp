@@ -92,9 +92,10 @@ void add_device(std::vector<Option>& all, config::DeviceOptions& o) {
           app::choice("precision", o.precision, {"fp32", "bf16"},
                       "of weights and activations; bf16 keeps fp32 master weights"),
           app::choice("device", o.device, {"auto", "cpu", "cuda"}, "where to train"),
-          app::count("threads", o.threads, kThreads,
-                     "of the CPU, a rank (default: OMP_NUM_THREADS, else the cores that the rank may use, divided by the "
-                     "ranks that share them)"),
+          app::count(
+              "threads", o.threads, kThreads,
+              "of the CPU, a rank (default: OMP_NUM_THREADS, else the cores that the rank may use, divided by the "
+              "ranks that share them)"),
           app::toggle("oversubscribe", o.oversubscribe, "allow more threads than cores"),
       });
 }
@@ -136,7 +137,8 @@ void add_checkpoints(std::vector<Option>& all, config::RunOptions& o) {
 void add_stopping(std::vector<Option>& all, config::StopOptions& o) {
   add(all, "Stopping (a signal to any rank: all save after the step and exit with 75)",
       {
-          app::choice("stop-signal", o.signal, {"USR1", "USR2", "HUP", "ALRM", "CONT"}, "that stops, beside TERM and INT"),
+          app::choice("stop-signal", o.signal, {"USR1", "USR2", "HUP", "ALRM", "CONT"},
+                      "that stops, beside TERM and INT"),
           app::seconds("stop-after", o.after, kFromZeroReal, "stop when the program has run so long (3h50m); 0: never"),
           app::seconds("grace-seconds", o.grace_seconds, kFromZeroReal,
                        "that saving may wait for a rank once the run is stopping; 0: as --watchdog-seconds"),

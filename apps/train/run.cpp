@@ -42,10 +42,12 @@ app::Command run_command(config::RunOptions& options) {
   command.name = "run";
   command.purpose = "train a GPT-2 or Llama model on token shards";
   command.details =
-      "Alone it trains on one rank; started by srun or mpirun on all of theirs, tensor-, pipeline- and data-parallel. RUN "
+      "Alone it trains on one rank; started by srun or mpirun on all of theirs, tensor-, pipeline- and data-parallel. "
+      "RUN "
       "receives config.toml (a valid --config), run.json, metrics.jsonl, events.jsonl, status.json, tensorboard/ and "
       "checkpoints/step_NNNNNNNNN.\n\n"
-      "The same command goes on from RUN's newest checkpoint, on the same or on another layout. The same seed, layout and "
+      "The same command goes on from RUN's newest checkpoint, on the same or on another layout. The same seed, layout "
+      "and "
       "number of threads give the same metrics, to the byte, whether or not the run was interrupted.";
   command.examples = {
       "convoy-train run --model llama-15m --data data/docs.train --valid-data data/docs.valid --out runs/second "

@@ -157,7 +157,8 @@ int ranks_sharing(const std::string& mine, const std::vector<std::string>& lists
   for (const std::string& list : lists) {
     const std::vector<bool> cores = cores_of(list);
     bool common = list == mine;
-    for (std::size_t i = 0; i < std::min(cores.size(), my_cores.size()); ++i) common = common || (cores[i] && my_cores[i]);
+    for (std::size_t i = 0; i < std::min(cores.size(), my_cores.size()); ++i)
+      common = common || (cores[i] && my_cores[i]);
     sharing += common;
   }
   return std::max(1, sharing);

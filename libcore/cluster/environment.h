@@ -38,8 +38,8 @@ std::string describe(const Launch& launch);
 int allowed_cores();
 // The same as text, "0-3,8": which cores, for comparing ranks. Empty where the system does not say.
 std::string core_list();
-// How many of `lists` (core_list() of the ranks of one node) name a core that `mine` names, at least 1: bound ranks have
-// cores of their own, others share.
+// How many of `lists` (core_list() of the ranks of one node) name a core that `mine` names, at least 1: bound ranks
+// have cores of their own, others share.
 int ranks_sharing(const std::string& mine, const std::vector<std::string>& lists);
 
 // OMP_NUM_THREADS, which counts as an explicit --threads; the first level of a nested list. Throws ConfigError if it is

@@ -61,7 +61,8 @@ std::string read_number(Keys& keys, std::string_view key, std::int64_t least, st
   if (!text) return fmt::format("lacks {}=N", key);
   const Parsed<std::int64_t> parsed = parse_count(*text);
   value = parsed.value;
-  return parsed.ok() && value >= least ? "" : fmt::format("has {}={}, expected a number of at least {}", key, *text, least);
+  return parsed.ok() && value >= least ? ""
+                                       : fmt::format("has {}={}, expected a number of at least {}", key, *text, least);
 }
 
 std::string read_rank(Keys& keys, Fault& fault) {
@@ -96,7 +97,8 @@ std::string read_delay(Keys& keys, Fault& fault) {
   if (sleep) {
     const Parsed<double> seconds = parse_seconds(*sleep);
     fault.sleep_seconds = seconds.value;
-    return seconds.ok() && seconds.value > 0.0 ? "" : fmt::format("has sleep={}, expected a time above zero (20ms)", *sleep);
+    return seconds.ok() && seconds.value > 0.0 ? ""
+                                               : fmt::format("has sleep={}, expected a time above zero (20ms)", *sleep);
   }
   const Parsed<double> real = parse_real(*factor);
   fault.factor = real.value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fault that a run rehearses: what goes wrong, on which rank, at which step. For testing a cluster, its scripts and its
-// alarms.
+// A fault that a run rehearses: what goes wrong, on which rank, at which step. For testing a cluster, its scripts and
+// its alarms.
 //
 //   kill:step=7,rank=2              the rank kills itself in the middle of the step
 //   hang:step=7,rank=2              it sleeps for ever there
@@ -23,7 +23,7 @@ enum class Phase { kData, kForward, kBackward, kOptimizer };
 
 struct Fault {
   FaultKind kind = FaultKind::kKill;
-  int rank = 0;  // of the world; -1: every rank
+  int rank = 0;                                                             // of the world; -1: every rank
   std::int64_t first = 1, last = std::numeric_limits<std::int64_t>::max();  // steps
   Phase phase = Phase::kForward;
   double factor = 1.0;

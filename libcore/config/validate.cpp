@@ -48,10 +48,11 @@ parallel::Layout layout_of(const RunOptions& options, int world) {
   parallel::Layout layout;
   layout.tensor = static_cast<int>(choice.tensor_parallel);
   layout.pipeline = static_cast<int>(choice.pipeline_parallel);
-  layout.data = static_cast<int>(std::max<std::int64_t>(1, world / (choice.tensor_parallel * choice.pipeline_parallel)));
+  layout.data =
+      static_cast<int>(std::max<std::int64_t>(1, world / (choice.tensor_parallel * choice.pipeline_parallel)));
   layout.zero = static_cast<int>(choice.zero);
-  layout.schedule = choice.schedule == "gpipe" ? parallel::ScheduleKind::kGpipe
-                                               : parallel::ScheduleKind::kOneForwardOneBackward;
+  layout.schedule =
+      choice.schedule == "gpipe" ? parallel::ScheduleKind::kGpipe : parallel::ScheduleKind::kOneForwardOneBackward;
   if (!choice.pipeline_split.empty()) parse_split(choice.pipeline_split, layout.pipeline_split);
   return layout;
 }
@@ -96,13 +97,15 @@ void check_faults(const std::vector<std::string>& faults, int world, std::vector
     if (const std::string problem = parse_fault(text, fault); !problem.empty()) {
       problems.push_back(fmt::format("--fault '{}' {}", text, problem));
     } else if (fault.rank >= world) {
-      problems.push_back(fmt::format("--fault '{}' names rank {}: the job's ranks are 0 to {}", text, fault.rank, world - 1));
+      problems.push_back(
+          fmt::format("--fault '{}' names rank {}: the job's ranks are 0 to {}", text, fault.rank, world - 1));
     }
   }
 }
 
 // Counters of tokens and samples are 64 bits wide.
-void check_total(const RunOptions& options, std::int64_t length, std::int64_t steps, std::vector<std::string>& problems) {
+void check_total(const RunOptions& options, std::int64_t length, std::int64_t steps,
+                 std::vector<std::string>& problems) {
   std::int64_t tokens = 0;
   if (!__builtin_mul_overflow(options.batch.global_batch, length, &tokens) &&
       !__builtin_mul_overflow(tokens, std::max<std::int64_t>(steps, 1), &tokens) &&
@@ -220,8 +223,9 @@ void check_machine(const RunOptions& options, const MachineFacts& machine, std::
   const std::int64_t threads = device.threads.value_or(machine.omp_threads.value_or(1));
   const std::int64_t legal = std::max(1, machine.cores / machine.ranks_sharing);
   if (threads > 1 && threads > legal && !device.oversubscribe) {
-    const std::string sharing =
-        machine.ranks_sharing == 1 ? "" : fmt::format(" by each of the {} ranks that share them", machine.ranks_sharing);
+    const std::string sharing = machine.ranks_sharing == 1
+                                    ? ""
+                                    : fmt::format(" by each of the {} ranks that share them", machine.ranks_sharing);
     problems.push_back(
         fmt::format("{} {}{} exceeds the {} core{} that this process may use, which would make it slower: the largest "
                     "legal value is {}, or add --oversubscribe",

@@ -49,9 +49,8 @@ EvalMetrics evaluate(device::Stream& stream, model::Model& model, const parallel
     load(set, mine, index, rules, scratch);
     return scratch.batch();
   };
-  const model::LossSum loss = groups.layout.pipeline == 1
-                                  ? run_whole(stream, model, micro_batches, batch)
-                                  : run_stages(stream, model, groups, micro_batches, batch);
+  const model::LossSum loss = groups.layout.pipeline == 1 ? run_whole(stream, model, micro_batches, batch)
+                                                          : run_stages(stream, model, groups, micro_batches, batch);
   const bool counts = groups.last_stage() && groups.at.tensor == 0;
   std::array<double, 2> sums = {counts ? loss.sum : 0.0, counts ? static_cast<double>(loss.targets) : 0.0};
   groups.world->all_reduce(stream, {sums.data(), tensor::DType::kF64, {2}, 0}, comm::Reduction::kSum);

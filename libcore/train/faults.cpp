@@ -41,7 +41,7 @@ void Faults::interrupt() const {
     const Path marker = markers_ / fmt::format("fault-{}-step-{}-rank-{}", name, step_, rank_);
     if (std::filesystem::exists(marker)) {
       log_error(fmt::format("--fault {}:step={},rank={} has struck before ({}): not again", name, step_, rank_,
-                              marker.string()));
+                            marker.string()));
       continue;
     }
     ensure_directory(markers_);
@@ -58,8 +58,8 @@ void Faults::spoil(const model::Parameters& parameters) const {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (!parameters.table()[i].primary || parameters.gradient(i).count() == 0) continue;
       parameters.gradient(i).as<float>()[0] = std::numeric_limits<float>::quiet_NaN();
-      log_error(fmt::format("--fault: rank {} spoils a gradient of {} in step {}", rank_, parameters.table()[i].name,
-                              step_));
+      log_error(
+          fmt::format("--fault: rank {} spoils a gradient of {} in step {}", rank_, parameters.table()[i].name, step_));
       break;
     }
   }

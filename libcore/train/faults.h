@@ -15,8 +15,8 @@ namespace convoy::train {
 class Faults {
  public:
   Faults() = default;
-  // `rank` of the world. A kill or a hang leaves a marker in `markers` and does not strike a second time, so that the same
-  // command resumes.
+  // `rank` of the world. A kill or a hang leaves a marker in `markers` and does not strike a second time, so that the
+  // same command resumes.
   Faults(std::vector<config::Fault> faults, int rank, Path markers);
 
   void begin_step(std::int64_t step) { step_ = step; }

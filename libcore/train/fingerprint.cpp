@@ -37,7 +37,8 @@ std::string data_identity(const data::IndexedDataset& dataset) {
 }
 
 const std::string* find(const Fingerprint& fingerprint, const std::string& key) {
-  const auto found = std::find_if(fingerprint.begin(), fingerprint.end(), [&](const auto& e) { return e.first == key; });
+  const auto found =
+      std::find_if(fingerprint.begin(), fingerprint.end(), [&](const auto& e) { return e.first == key; });
   return found == fingerprint.end() ? nullptr : &found->second;
 }
 
@@ -94,9 +95,10 @@ std::vector<std::string> fingerprint_problems(const Fingerprint& stored, const F
     const std::string *before = find(stored, key), *now = find(current, key);
     if (before != nullptr && now != nullptr && *before == *now) continue;
     if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
-    problems.push_back(fmt::format("{}: the checkpoint's run has {}, this one {}; give it the same, or add "
-                                   "--allow-change {}",
-                                   key, shown(before), shown(now), key));
+    problems.push_back(
+        fmt::format("{}: the checkpoint's run has {}, this one {}; give it the same, or add "
+                    "--allow-change {}",
+                    key, shown(before), shown(now), key));
   }
   return problems;
 }

@@ -15,12 +15,12 @@ using Fingerprint = std::vector<std::pair<std::string, std::string>>;  // sorted
 
 Fingerprint fingerprint_of(const PreparedRun& run);
 
-// What a checkpoint's run decided where this one leaves it open: the end of the decay is its, not that of another number
-// of steps. Comes before fingerprint_of().
+// What a checkpoint's run decided where this one leaves it open: the end of the decay is its, not that of another
+// number of steps. Comes before fingerprint_of().
 void adopt(const Fingerprint& stored, PreparedRun& run);
 
-// Keys whose values differ, each a problem with both values, but for those in `allowed`; and what `allowed` names that is
-// no key.
+// Keys whose values differ, each a problem with both values, but for those in `allowed`; and what `allowed` names that
+// is no key.
 std::vector<std::string> fingerprint_problems(const Fingerprint& stored, const Fingerprint& current,
                                               const std::vector<std::string>& allowed);
 

@@ -38,8 +38,9 @@ void warn_if_different(const model::Config& chosen, const checkpoint::WeightSour
   apply_tie(tie, stored);
   stored.dropout = chosen.dropout;
   if (model::to_json(stored, "float32") == model::to_json(chosen, "float32")) return;
-  log_warning(fmt::format("--model differs from {}: the weights were made for that model, training continues as --model says",
-                          source.config_name()));
+  log_warning(
+      fmt::format("--model differs from {}: the weights were made for that model, training continues as --model says",
+                  source.config_name()));
 }
 
 std::unique_ptr<checkpoint::WeightSource> open_weights(const std::string& init_from) {
@@ -49,10 +50,10 @@ std::unique_ptr<checkpoint::WeightSource> open_weights(const std::string& init_f
   if (is_folder) return std::make_unique<checkpoint::WeightSource>(init_from);
   if (refused == std::errc::permission_denied)
     throw EnvironmentError(fmt::format("--init-from: cannot look at '{}': {}", init_from, refused.message()));
-  throw ConfigError(
-      fmt::format("--init-from {}: no such folder; expected a Hugging Face folder (config.json and model.safetensors) or "
-                  "a step directory of a run",
-                  init_from));
+  throw ConfigError(fmt::format(
+      "--init-from {}: no such folder; expected a Hugging Face folder (config.json and model.safetensors) or "
+      "a step directory of a run",
+      init_from));
 }
 
 model::Config resolve_model(const config::ModelOptions& options, const checkpoint::WeightSource* source) {

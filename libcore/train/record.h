@@ -20,7 +20,8 @@ struct Invocation {
   std::vector<std::pair<std::string, std::string>> libraries;  // name, version
 };
 
-// `nodes`: of each rank. `before`: run.json of the earlier attempts, whose list this one joins; empty if there are none.
+// `nodes`: of each rank. `before`: run.json of the earlier attempts, whose list this one joins; empty if there are
+// none.
 std::string run_record(const PreparedRun& run, const Identity& identity, const Invocation& invocation,
                        const std::vector<std::string>& nodes, const Start& start, const std::string& before);
 

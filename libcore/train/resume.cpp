@@ -16,28 +16,32 @@
 namespace convoy::train {
 namespace {
 
-// The run's own newest sound checkpoint. Broken newer ones are named; where all are broken nothing is started over them.
+// The run's own newest sound checkpoint. Broken newer ones are named; where all are broken nothing is started over
+// them.
 std::optional<Path> own_checkpoint(const RunDirectory& directory) {
   std::vector<std::string> skipped;
   std::optional<Path> newest = checkpoint::newest_checkpoint(directory.checkpoints(), skipped);
   for (const std::string& reason : skipped) log_warning(fmt::format("a checkpoint is passed over: {}", reason));
   if (newest || skipped.empty()) return newest;
-  throw DataError(fmt::format("{}: none of {} checkpoints is sound, the newest: {}; look at them with convoy-ckpt verify, "
-                              "or choose another --out",
-                              directory.checkpoints().string(), skipped.size(), skipped.front()));
+  throw DataError(
+      fmt::format("{}: none of {} checkpoints is sound, the newest: {}; look at them with convoy-ckpt verify, "
+                  "or choose another --out",
+                  directory.checkpoints().string(), skipped.size(), skipped.front()));
 }
 
 Path foreign_checkpoint(const std::string& from) {
   if (!std::filesystem::exists(from))
-    throw ConfigError(fmt::format("--resume-from {}: no such checkpoint; expected a step directory or a run directory", from));
+    throw ConfigError(
+        fmt::format("--resume-from {}: no such checkpoint; expected a step directory or a run directory", from));
   if (checkpoint::is_step_directory(from)) return from;
   std::vector<std::string> skipped;
   const std::optional<Path> newest = checkpoint::newest_checkpoint(checkpoint::checkpoints_folder(from), skipped);
   for (const std::string& reason : skipped) log_warning(fmt::format("a checkpoint is passed over: {}", reason));
   if (newest) return *newest;
-  throw DataError(fmt::format("--resume-from {}: holds no committed checkpoint; expected a step directory or a run "
-                              "directory (for a Hugging Face folder: --init-from)",
-                              from));
+  throw DataError(
+      fmt::format("--resume-from {}: holds no committed checkpoint; expected a step directory or a run "
+                  "directory (for a Hugging Face folder: --init-from)",
+                  from));
 }
 
 std::int64_t step_of(const std::string& row) {
@@ -64,11 +68,13 @@ Start decide_start(const RunDirectory& directory, const config::ResumeOptions& o
     return start;
   }
   if (options.mode == "require") {
-    throw DataError(fmt::format("--resume require: {} holds no committed checkpoint; give the run's directory as --out, or "
-                                "start it with --resume auto",
-                                directory.checkpoints().string()));
+    throw DataError(
+        fmt::format("--resume require: {} holds no committed checkpoint; give the run's directory as --out, or "
+                    "start it with --resume auto",
+                    directory.checkpoints().string()));
   }
-  if (is_run) log_warning(fmt::format("{} holds no committed checkpoint: the run starts anew", directory.path().string()));
+  if (is_run)
+    log_warning(fmt::format("{} holds no committed checkpoint: the run starts anew", directory.path().string()));
   return start;
 }
 
@@ -98,7 +104,8 @@ void discard_rows(const RunDirectory& directory, std::int64_t step) {
   if (!discarded.empty()) {
     LineAppender appender(directory.discarded());
     for (const std::string& line : discarded) appender.append(line);
-    log_info(fmt::format("{} rows of steps after {} move to {}", discarded.size(), step, directory.discarded().string()));
+    log_info(
+        fmt::format("{} rows of steps after {} move to {}", discarded.size(), step, directory.discarded().string()));
   }
   write_file_atomically(directory.metrics(), kept);
 }

@@ -15,12 +15,12 @@ enum class StartKind { kAnew, kResume, kFinished };
 
 struct Start {
   StartKind kind = StartKind::kAnew;
-  Path checkpoint;             // a step directory; of the run itself, or of another one
-  bool again = false;          // the directory holds an earlier attempt of this run
+  Path checkpoint;     // a step directory; of the run itself, or of another one
+  bool again = false;  // the directory holds an earlier attempt of this run
 };
 
-// Rank 0 decides, holding the directory. EnvironmentError if the directory holds what must not be written over, DataError
-// if --resume require finds nothing or none of the run's checkpoints is sound.
+// Rank 0 decides, holding the directory. EnvironmentError if the directory holds what must not be written over,
+// DataError if --resume require finds nothing or none of the run's checkpoints is sound.
 Start decide_start(const RunDirectory& directory, const config::ResumeOptions& options, std::int64_t steps);
 
 // As text, for the other ranks.

@@ -31,8 +31,8 @@ RunLogOptions log_options(const PreparedRun& run) {
   const config::OutputOptions& output = run.options.output;
   return {.steps = run.resolved.steps,
           .tokens_per_step = run.resolved.global_batch * run.resolved.sequence_length,
-          .flops_per_token = model::training_flops_per_token(run.model, run.resolved.sequence_length) /
-                             run.resolved.layout.world(),
+          .flops_per_token =
+              model::training_flops_per_token(run.model, run.resolved.sequence_length) / run.resolved.layout.world(),
           .peak_tflops = output.peak_tflops,
           .log_every = output.log_every,
           .tensorboard = output.tensorboard};
@@ -121,9 +121,7 @@ void Session::open_checkpoint() {
   fingerprint_ = fingerprint_of(*prepared_);
 }
 
-std::int64_t Session::start_step() const {
-  return checkpoint_ ? checkpoint_->manifest().description.progress.step : 0;
-}
+std::int64_t Session::start_step() const { return checkpoint_ ? checkpoint_->manifest().description.progress.step : 0; }
 
 // The record first: it shows that the directory is a run's.
 void Session::prepare_directory() {

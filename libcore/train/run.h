@@ -24,9 +24,10 @@ struct Rank {
   std::function<cluster::StopReason()> stop_requested = {};                        // of this process
 };
 
-// Collective: every rank calls it with the same options. Trains to the end (kDone) or until it is stopped (kRequeue, with a
-// committed checkpoint). Throws on every rank what any of them cannot do; status.json then says `failed`, with the reason
-// and the exit code. A failure that the others cannot know of ends the whole job: with MPI this does not return.
+// Collective: every rank calls it with the same options. Trains to the end (kDone) or until it is stopped (kRequeue,
+// with a committed checkpoint). Throws on every rank what any of them cannot do; status.json then says `failed`, with
+// the reason and the exit code. A failure that the others cannot know of ends the whole job: with MPI this does not
+// return.
 ExitCode run(const config::RunOptions& options, const Rank& rank, const Invocation& invocation);
 
 }  // namespace convoy::train

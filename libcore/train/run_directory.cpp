@@ -74,9 +74,7 @@ void RunDirectory::refuse_occupied() const {
 
 Path RunDirectory::checkpoints() const { return checkpoint::checkpoints_folder(path_); }
 
-Path RunDirectory::checkpoint(std::int64_t step) const {
-  return checkpoints() / checkpoint::step_directory_name(step);
-}
+Path RunDirectory::checkpoint(std::int64_t step) const { return checkpoints() / checkpoint::step_directory_name(step); }
 
 Path RunDirectory::gradients(std::int64_t step) const {
   return debug() / fmt::format("gradients-{}.safetensors", step);

@@ -39,8 +39,8 @@ struct Status {
 };
 std::string status_json(const Status& status);
 
-// Says in `path` that the run has failed, keeping what else is known there; for a rank that fails where the one that writes
-// the status cannot. Never throws.
+// Says in `path` that the run has failed, keeping what else is known there; for a rank that fails where the one that
+// writes the status cannot. Never throws.
 void record_failure(const Path& path, const std::string& reason, int exit_code) noexcept;
 
 // The sha256 of the tokenizer that the training data was encoded with, as run.json beside the step directory

@@ -24,7 +24,8 @@ std::int64_t checkpoints_to_come(const config::Resolved& resolved, const config:
   // By time: how many there will be is not known, but that two lie there at once is.
   if (resolved.checkpoint_every.seconds > 0.0) saves = 2;
   if (output.keep_last == 0) return std::max<std::int64_t>(1, saves);
-  const std::int64_t kept_for_good = output.keep_every > 0 ? resolved.steps / output.keep_every - step / output.keep_every : 0;
+  const std::int64_t kept_for_good =
+      output.keep_every > 0 ? resolved.steps / output.keep_every - step / output.keep_every : 0;
   return std::clamp<std::int64_t>(output.keep_last + 1 + kept_for_good, 1, std::max<std::int64_t>(1, saves));
 }
 
@@ -36,11 +37,11 @@ void refuse_without_space(const PreparedRun& run, const RunDirectory& directory,
   std::error_code unknown;
   const std::filesystem::space_info space = std::filesystem::space(directory.path(), unknown);
   if (unknown || static_cast<double>(space.available) >= needed) return;
-  throw EnvironmentError(fmt::format(
-      "{}: {} checkpoint{} of {} need {}, but its disk has {} free: give another --out, save less often "
-      "(--checkpoint-every), keep fewer (--keep-last), free space, or add --ignore-space",
-      directory.path().string(), count, count == 1 ? "" : "s", format_bytes(kBytesAParameter * parameters),
-      format_bytes(needed), format_bytes(static_cast<double>(space.available))));
+  throw EnvironmentError(
+      fmt::format("{}: {} checkpoint{} of {} need {}, but its disk has {} free: give another --out, save less often "
+                  "(--checkpoint-every), keep fewer (--keep-last), free space, or add --ignore-space",
+                  directory.path().string(), count, count == 1 ? "" : "s", format_bytes(kBytesAParameter * parameters),
+                  format_bytes(needed), format_bytes(static_cast<double>(space.available))));
 }
 
 }  // namespace convoy::train

@@ -78,9 +78,7 @@ void EvaluationStage::forward(int micro_batch) {
 
 void EvaluationStage::backward_input(int) { refuse_backward(); }
 void EvaluationStage::backward_weight(int) { refuse_backward(); }
-tensor::MutableView EvaluationStage::input(int micro_batch) {
-  return model_.input(batch(micro_batch), kEvaluationSet);
-}
+tensor::MutableView EvaluationStage::input(int micro_batch) { return model_.input(batch(micro_batch), kEvaluationSet); }
 tensor::View EvaluationStage::output(int micro_batch) { return model_.output(batch(micro_batch), kEvaluationSet); }
 tensor::MutableView EvaluationStage::output_gradient(int) { refuse_backward(); }
 tensor::View EvaluationStage::input_gradient(int) { refuse_backward(); }

@@ -20,9 +20,9 @@ class TrainingStage final : public parallel::PipelineStage {
  public:
   struct Settings {
     float gradient_scale = 1.0f;
-    int sets = 1;                   // of activations
-    int last = 0;                   // last_backward()
-    model::GradientsReady ready;    // called while that one runs
+    int sets = 1;                           // of activations
+    int last = 0;                           // last_backward()
+    model::GradientsReady ready;            // called while that one runs
     std::vector<double>* losses = nullptr;  // of the last stage: where each micro-batch's sum of losses goes
   };
   TrainingStage(device::Stream& stream, model::Model& model, const GlobalBatch& batch, Settings settings,

@@ -52,10 +52,10 @@ std::vector<LocalState> local_states(const model::Parameters& parameters, const 
     if (share.size() == 0) continue;
     check(share.begin >= held.begin && share.end <= held.end, "a rank stores what it updates");
     for (std::size_t which = 0; which < kStates.size(); ++which) {
-      states.push_back({parameter.name, std::string(kStates[which]), parameter.shape,
-                        tensor::boxes_of_range(parameter.box, share.begin, share.end),
-                        tensor::flat_part(share_of(optimizer, which, i), share.begin - held.begin,
-                                          share.end - held.begin)});
+      states.push_back(
+          {parameter.name, std::string(kStates[which]), parameter.shape,
+           tensor::boxes_of_range(parameter.box, share.begin, share.end),
+           tensor::flat_part(share_of(optimizer, which, i), share.begin - held.begin, share.end - held.begin)});
     }
   }
   return states;
@@ -83,9 +83,10 @@ void expect_model(const Checkpoint& checkpoint, const model::Config& config) {
     for (const std::string_view state : kStates) {
       const checkpoint::StoredTensor* stored = checkpoint.find(parameter.name, state);
       if (stored == nullptr) {
-        throw DataError(fmt::format("{}: {} of {} is missing; a run goes on only from a checkpoint with weights and "
-                                    "optimizer states (--init-from takes weights alone)",
-                                    checkpoint.path().string(), state, parameter.name));
+        throw DataError(
+            fmt::format("{}: {} of {} is missing; a run goes on only from a checkpoint with weights and "
+                        "optimizer states (--init-from takes weights alone)",
+                        checkpoint.path().string(), state, parameter.name));
       }
       if (stored->shape == parameter.shape) continue;
       throw DataError(fmt::format("{}: {} of {} has shape {}, but the model's is {}: it is of another model",

@@ -29,8 +29,8 @@ void load_states(device::Stream& stream, const checkpoint::Checkpoint& checkpoin
 // lm_head.weight where it is the embedding.
 std::vector<std::pair<std::string, std::string>> aliases_of(const model::Config& config);
 
-// Every parameter of the model must be there with its shape and its three states, and nothing else: a DataError names the
-// first that is not.
+// Every parameter of the model must be there with its shape and its three states, and nothing else: a DataError names
+// the first that is not.
 void expect_model(const checkpoint::Checkpoint& checkpoint, const model::Config& config);
 
 }  // namespace convoy::train

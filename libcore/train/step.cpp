@@ -34,7 +34,8 @@ void report(parallel::DataParallel& data_parallel, const std::vector<std::size_t
   if (begin < end) data_parallel.ready(begin, end);
 }
 
-double run_whole(const StepContext& context, const GlobalBatch& batch, float scale, const model::GradientsReady& ready) {
+double run_whole(const StepContext& context, const GlobalBatch& batch, float scale,
+                 const model::GradientsReady& ready) {
   double sum = 0.0;
   const double start = own_seconds();
   for (const MicroBatch& micro_batch : batch.micro_batches()) {
@@ -52,7 +53,8 @@ double run_whole(const StepContext& context, const GlobalBatch& batch, float sca
   return sum;
 }
 
-double run_stages(const StepContext& context, const GlobalBatch& batch, float scale, const model::GradientsReady& ready) {
+double run_stages(const StepContext& context, const GlobalBatch& batch, float scale,
+                  const model::GradientsReady& ready) {
   TrainingStage stage(context.stream, context.model, batch,
                       {.gradient_scale = scale,
                        .sets = parallel::activation_sets(context.actions),
@@ -83,8 +85,8 @@ std::int64_t accumulate(const StepContext& context, const GlobalBatch& batch, do
   const float scale = targets > 0 ? static_cast<float>(1.0 / static_cast<double>(targets)) : 0.0f;
   const std::vector<std::size_t> tied = tied_ends(context.parameters);
   const auto ready = [&](std::size_t begin, std::size_t end) { report(context.data_parallel, tied, begin, end); };
-  loss_sum = groups.layout.pipeline == 1 ? run_whole(context, batch, scale, ready)
-                                         : run_stages(context, batch, scale, ready);
+  loss_sum =
+      groups.layout.pipeline == 1 ? run_whole(context, batch, scale, ready) : run_stages(context, batch, scale, ready);
   context.faults.interrupt();
   for (const std::size_t index : tied) {
     groups.pipeline_ends->all_reduce(context.stream, context.parameters.gradient(index), comm::Reduction::kSum);

@@ -34,7 +34,8 @@ struct StepContext {
   parallel::DataParallel& data_parallel;
   optim::AdamW& optimizer;
   const Faults& faults;
-  std::vector<double>* losses = nullptr;  // where the last stage keeps each micro-batch's sum of losses, if anybody asks
+  std::vector<double>* losses =
+      nullptr;  // where the last stage keeps each micro-batch's sum of losses, if anybody asks
 };
 
 // Indices of the tied embedding's copies that the pipeline cuts apart: their gradients are summed first.

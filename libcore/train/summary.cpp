@@ -37,8 +37,7 @@ std::string data_line(const PreparedRun& run) {
 
 std::string batch_line(const PreparedRun& run) {
   const config::Resolved& resolved = run.resolved;
-  const std::string replicas =
-      resolved.layout.data == 1 ? "" : fmt::format("{} replicas x ", resolved.layout.data);
+  const std::string replicas = resolved.layout.data == 1 ? "" : fmt::format("{} replicas x ", resolved.layout.data);
   return fmt::format("batch   {} sequences = {}{} micro-batch{} of {}; {} steps, {} tokens", resolved.global_batch,
                      replicas, resolved.micro_batches, resolved.micro_batches == 1 ? "" : "es", resolved.micro_batch,
                      resolved.steps, count_text(resolved.steps * resolved.global_batch * resolved.sequence_length));

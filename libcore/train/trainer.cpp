@@ -120,11 +120,12 @@ void Trainer::stop_without_progress() const {
   const std::int64_t limit = setting_.run.options.optimizer.max_skipped_steps;
   if (skipped_in_a_row_ == 0 || skipped_in_a_row_ < limit) return;
   setting_.agreement.alike([&] {
-    throw NumericsError(fmt::format(
-        "step {}: loss or gradient norm was not finite {} times in a row (--max-skipped-steps {}), so nothing is learned "
-        "any more: lower --lr, lengthen --warmup-steps, or look at the data of samples {} to {}",
-        step_, skipped_in_a_row_, limit,
-        consumed_samples_ - setting_.run.resolved.global_batch * skipped_in_a_row_, consumed_samples_ - 1));
+    throw NumericsError(
+        fmt::format("step {}: loss or gradient norm was not finite {} times in a row (--max-skipped-steps {}), so "
+                    "nothing is learned "
+                    "any more: lower --lr, lengthen --warmup-steps, or look at the data of samples {} to {}",
+                    step_, skipped_in_a_row_, limit,
+                    consumed_samples_ - setting_.run.resolved.global_batch * skipped_in_a_row_, consumed_samples_ - 1));
   });
 }
 
@@ -151,8 +152,7 @@ bool Trainer::save_is_due() const {
 
 Trainer::Votes Trainer::votes() const {
   Votes votes{};
-  const cluster::StopReason reason =
-      setting_.stop_requested ? setting_.stop_requested() : cluster::StopReason::kNone;
+  const cluster::StopReason reason = setting_.stop_requested ? setting_.stop_requested() : cluster::StopReason::kNone;
   votes[kRequested] = reason == cluster::StopReason::kRequested;
   votes[kTerminate] = reason == cluster::StopReason::kTerminate;
   votes[kInterrupt] = reason == cluster::StopReason::kInterrupt;
@@ -166,7 +166,7 @@ Trainer::Votes Trainer::votes() const {
 void Trainer::count(const Votes& votes) {
   save_voted_ = votes[kSave] > 0.0;
   const config::StopOptions& stop = setting_.run.options.stop;
-  if (!stop_reason_.empty()) return;
+  if (is_last() || !stop_reason_.empty()) return;
   if (votes[kRequested] > 0.0) {
     stop_reason_ = fmt::format("signal {}", stop.signal);
   } else if (votes[kTerminate] > 0.0) {

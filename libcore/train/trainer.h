@@ -37,23 +37,22 @@ struct TrainerSetting {
   const parallel::Groups& groups;
   Agreement& agreement;
   Fingerprint fingerprint;
-  std::string origin;                                          // who writes the checkpoints, for people
-  std::chrono::steady_clock::time_point start;                 // of the program, for --stop-after
-  std::function<cluster::StopReason()> stop_requested = {};    // of this process
+  std::string origin;                                        // who writes the checkpoints, for people
+  std::chrono::steady_clock::time_point start;               // of the program, for --stop-after
+  std::function<cluster::StopReason()> stop_requested = {};  // of this process
 };
 
 class Trainer {
  public:
-  // Allocates everything that training needs and fills the weights: with their initial values, from --init-from, or, with
-  // the rest of the state, from `checkpoint` if there is one. Not collective.
+  // Allocates everything that training needs and fills the weights: with their initial values, from --init-from, or,
+  // with the rest of the state, from `checkpoint` if there is one. Not collective.
   Trainer(TrainerSetting setting, const checkpoint::Checkpoint* checkpoint);
 
-  // Collective. Trains to the last step, or until any rank is asked to stop; then a checkpoint of that step is committed
-  // and the reason is returned, which is empty where the run came to its end. `log`: of rank 0, null on the others.
-  // NumericsError after too many non-finite steps in a row.
+  // Collective. Trains to the last step, or until any rank is asked to stop; then a checkpoint of that step is
+  // committed and the reason is returned, which is empty where the run came to its end. `log`: of rank 0, null on the
+  // others. NumericsError after too many non-finite steps in a row.
   std::string train(RunLog* log);
 
-  std::int64_t step() const { return step_; }
   // Bytes that the parts of a run hold on this rank, for the summary at the start.
   std::string memory_summary() const;
 

@@ -12,8 +12,8 @@
 namespace convoy::train {
 
 // Fills the masters of this rank's shares with the initial values of `seed`, or from weights that were opened for this
-// model, and publishes them to the compute weights. A value that is not finite is a DataError with its place: every step
-// would be skipped.
+// model, and publishes them to the compute weights. A value that is not finite is a DataError with its place: every
+// step would be skipped.
 void initialise(device::Stream& stream, const model::Parameters& parameters, std::uint64_t seed,
                 optim::AdamW& optimizer);
 void load(device::Stream& stream, const model::Parameters& parameters, const checkpoint::WeightSource& source,

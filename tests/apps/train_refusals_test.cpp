@@ -136,15 +136,17 @@ TEST_F(Refusals, DropoutOfTheModel) {
 
 // Alone, but told by the launcher's variables that it is one of four.
 TEST_F(Refusals, ARankAloneInsideOfAJobOfSeveral) {
-  const support::ProgramResult result =
-      call("convoy-train", arguments(), {"OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=0",
-                                         "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
+  const support::ProgramResult result = call("convoy-train", arguments(),
+                                             {"OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=0",
+                                              "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
   EXPECT_THAT(result.exit_code, testing::AnyOf(5, 7)) << result.err;
   EXPECT_THAT(result.err, HasSubstr("4 ranks"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
 }
 
-TEST_F(Refusals, AnotherWorldThanExpected) { expect_refused({"--expect-world", "2"}, 2, {"--expect-world 2", "1 rank"}); }
+TEST_F(Refusals, AnotherWorldThanExpected) {
+  expect_refused({"--expect-world", "2"}, 2, {"--expect-world 2", "1 rank"});
+}
 
 TEST_F(Refusals, LayoutsThatCannotBe) {
   expect_refused({"--tensor-parallel", "3"}, 2, {"--tensor-parallel 3", "4 heads"});

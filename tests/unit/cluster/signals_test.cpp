@@ -7,9 +7,9 @@ namespace convoy::cluster {
 namespace {
 
 TEST(StopSignals, RemembersWhichCame) {
-  for (const auto& [number, reason] : {std::pair{SIGTERM, StopReason::kTerminate},
-                                       std::pair{SIGUSR2, StopReason::kRequested},
-                                       std::pair{SIGINT, StopReason::kInterrupt}}) {
+  for (const auto& [number, reason] :
+       {std::pair{SIGTERM, StopReason::kTerminate}, std::pair{SIGUSR2, StopReason::kRequested},
+        std::pair{SIGINT, StopReason::kInterrupt}}) {
     const StopSignals signals("USR2");
     EXPECT_EQ(signals.seen(), StopReason::kNone);
     std::raise(number);

@@ -132,7 +132,8 @@ TEST(Validate, RefusesLayoutsThatTheWorldOrTheModelDoesNotAllow) {
 TEST(Validate, RefusesAnotherWorldThanTheExpectedOne) {
   RunOptions options = sound_options();
   options.layout.expect_world = 8;
-  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("--expect-world 8: the job has 1 rank;")));
+  EXPECT_THAT(problems_of(options, sound_facts()).usage,
+              ElementsAre(HasSubstr("--expect-world 8: the job has 1 rank;")));
   options.layout.expect_world = 1;
   EXPECT_TRUE(problems_of(options, sound_facts()).empty());
 }

@@ -18,11 +18,16 @@ struct TinyLayout {
 };
 
 inline std::vector<TinyLayout> tiny_layouts() {
-  return {{"tp2", 2, 1, 1},           {"pp2", 1, 2, 1},
-          {"pp2_gpipe", 1, 2, 1, 0, "gpipe"}, {"dp2", 1, 1, 2},
-          {"dp2_zero1", 1, 1, 2, 1},  {"tp2_dp2", 2, 1, 2},
-          {"tp2_dp2_zero1", 2, 1, 2, 1}, {"pp2_dp2", 1, 2, 2},
-          {"pp2_dp2_zero1", 1, 2, 2, 1}, {"tp2_pp2_dp2_zero1", 2, 2, 2, 1}};
+  return {{"tp2", 2, 1, 1},
+          {"pp2", 1, 2, 1},
+          {"pp2_gpipe", 1, 2, 1, 0, "gpipe"},
+          {"dp2", 1, 1, 2},
+          {"dp2_zero1", 1, 1, 2, 1},
+          {"tp2_dp2", 2, 1, 2},
+          {"tp2_dp2_zero1", 2, 1, 2, 1},
+          {"pp2_dp2", 1, 2, 2},
+          {"pp2_dp2_zero1", 1, 2, 2, 1},
+          {"tp2_pp2_dp2_zero1", 2, 2, 2, 1}};
 }
 
 inline config::RunOptions with_layout(config::RunOptions options, const TinyLayout& layout) {
@@ -43,7 +48,9 @@ inline std::vector<nlohmann::json> rows_of(const Path& run, const std::string& k
   return rows;
 }
 
-inline nlohmann::json status_of(const Path& run) { return nlohmann::json::parse(support::content_of(run / "status.json")); }
+inline nlohmann::json status_of(const Path& run) {
+  return nlohmann::json::parse(support::content_of(run / "status.json"));
+}
 
 inline std::string tiny_tied_llama() {
   std::string text = tiny_llama();

@@ -22,8 +22,8 @@ class StopAt {
   std::atomic<int> left_;
 };
 
-// Stops after steps 2 and 3 of 6, at other ranks, and then runs to the end; what is left must be to the byte what a run in
-// one piece leaves.
+// Stops after steps 2 and 3 of 6, at other ranks, and then runs to the end; what is left must be to the byte what a run
+// in one piece leaves.
 inline void expect_exact_resume(const TinyLayout& layout, const std::string& precision) {
   const TmpDir folder;
   config::RunOptions options = with_layout(tiny_options(folder, "whole"), layout);

@@ -29,8 +29,8 @@ class Resumed : public testing::Test {
     options_.output.checkpoint_every = "2";
   }
 
-  // Leaves a run that was stopped at its `look`-th look for a signal: it looks once a step, and after every second step,
-  // whose save it has just done, once more.
+  // Leaves a run that was stopped at its `look`-th look for a signal: it looks once a step, and after every second
+  // step, whose save it has just done, once more.
   void stop_after(int look, const TinyLayout& layout = {"one"}) {
     StopAt stop(0, look);
     ASSERT_EQ(train_tiny(with_layout(options_, layout), layout.ranks(), [&](int rank) { return stop(rank); }),
@@ -178,7 +178,8 @@ TEST_F(Resumed, AnotherRunsStateStartsAnEmptyDirectory) {
   branch.output.out = (folder_ / "branch").string();
   branch.resume.from = (folder_ / "run/checkpoints/step_000000004").string();
   EXPECT_EQ(train_tiny(branch), ExitCode::kDone);
-  EXPECT_EQ(digest_of(folder_ / "branch/checkpoints/step_000000006"), digest_of(folder_ / "run/checkpoints/step_000000006"));
+  EXPECT_EQ(digest_of(folder_ / "branch/checkpoints/step_000000006"),
+            digest_of(folder_ / "run/checkpoints/step_000000006"));
   const auto steps = rows_of(folder_ / "branch", "step");
   ASSERT_EQ(steps.size(), 2u);
   EXPECT_EQ(steps[0]["step"], 5);

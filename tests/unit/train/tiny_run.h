@@ -108,7 +108,8 @@ inline ExitCode train_tiny(const config::RunOptions& options, int ranks = 1, con
 }
 
 // A fresh tiny model as a Hugging Face folder, `added` to element `index` of its tensor `name`.
-inline void write_tiny_folder(const Path& folder, const std::string& name = "", std::int64_t index = 0, float added = 0.0f) {
+inline void write_tiny_folder(const Path& folder, const std::string& name = "", std::int64_t index = 0,
+                              float added = 0.0f) {
   const model::Config config = model::parse_config(tiny_llama(), "tiny");
   device::Stream stream(ops::cpu_backend(), 1);
   model::Parameters parameters(model::parameter_table(config), tensor::DType::kF32, true);
