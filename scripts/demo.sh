@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Real text in, a trained language model out: sets up and builds, trains a tokenizer, encodes the corpus, trains a Llama in
-# bf16, evaluates, samples. Everything it prints is what happens as it happens; a summary ends it.
+# bf16 on four ranks, stops half-way, lays the checkpoint out anew, goes on there, samples, verifies and exports. Everything
+# it prints is what happens as it happens; a summary ends it.
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
 Usage: scripts/demo.sh [--quick] [--out DIR] [--threads N]
 
-Trains a small Llama on the English documentation of Perl and Vim (18 MB, from Debian packages) and prints what it learned.
+Trains a small Llama on the English documentation of Perl and Vim (18 MB, from Debian packages) and prints what it learned:
+first with every matrix split over two ranks and two replicas, then, from the stop half-way, as a pipeline of two stages.
 
   --quick      fewer and shorter steps: under 3 minutes after the build (the full demo: under 20)
   --out DIR    where everything goes (default: demo/full or demo/quick in the repository; an earlier run there is replaced)
-  --threads N  threads to train with (default: all cores)
+  --threads N  threads to encode with (default: all cores; each of the four training ranks has one)
   --help       this text
 TEXT
 }
@@ -43,7 +45,7 @@ step "Set-up: packages"
 step "Build: release preset"
 cd "$root"
 cmake --preset release >/dev/null
-cmake --build --preset release --target convoy-preprocess --target convoy-train --target convoy-ckpt
+cmake --build --preset release --target convoy-preprocess --target convoy-train --target convoy-ckpt --target convoy_mpi
 PATH=$root/build/release/bin:$PATH
 built=$SECONDS
 
@@ -81,14 +83,41 @@ cat >"$out/config.json" <<'JSON'
  "rope_theta": 10000.0, "tie_word_embeddings": true, "hidden_act": "silu"}
 JSON
 if [ "$quick" = yes ]; then
-  length=(--sequence-length 128 --global-batch-size 8 --micro-batch-size 8 --steps 100 --warmup-steps 20 --eval-every 50 --eval-steps 20)
+  steps=100
+  length=(--sequence-length 128 --global-batch-size 8 --micro-batch-size 2 --steps "$steps" --warmup-steps 20 --eval-every 50 --eval-steps 20)
 else
-  length=(--sequence-length 256 --global-batch-size 8 --micro-batch-size 8 --steps 1000 --warmup-steps 50 --eval-every 200 --eval-steps 40)
+  steps=1000
+  length=(--sequence-length 256 --global-batch-size 8 --micro-batch-size 2 --steps "$steps" --warmup-steps 50 --eval-every 200 --eval-steps 40)
 fi
+recipe=(--model "$out/config.json" --data "$out/data/docs.train" --valid-data "$out/data/docs.valid" "${length[@]}"
+  --lr 3e-3 --min-lr 3e-4 --weight-decay 0.1 --precision bf16 --threads 1 --seed 1)
+if [ "$(id -u)" -eq 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+four=(mpirun --oversubscribe -n 4)
 
-step "Train: a Llama in bf16 on the CPU"
-run convoy-train run --model "$out/config.json" --data "$out/data/docs.train" --valid-data "$out/data/docs.valid" --out "$out/run" \
-  "${length[@]}" --lr 3e-3 --min-lr 3e-4 --weight-decay 0.1 --precision bf16 --threads "$threads" --seed 1
+# stop_at RUN STEP: what a batch system does before it takes the nodes away: one signal to one rank.
+stop_at() {
+  until [ "$(wc -l 2>/dev/null <"$1/metrics.jsonl" || echo 0)" -ge "$2" ]; do sleep 0.2; done
+  kill -USR2 "$(sed -n 's/.*"pid":\([0-9]*\).*/\1/p' "$1/run.json")"
+}
+
+step "Train: a Llama in bf16 on 4 ranks, tensor parallel 2 x data parallel 2, until a stop signal half-way"
+stop_at "$out/first" $((steps / 2)) &
+watcher=$!
+status=0
+run "${four[@]}" convoy-train run "${recipe[@]}" --out "$out/first" --tensor-parallel 2 || status=$?
+kill "$watcher" 2>/dev/null || true
+[ "$status" -eq 75 ] || { printf 'demo.sh: expected exit code 75 (stopped early, checkpoint committed), got %d\n' "$status" >&2; exit 1; }
+printf 'exit code 75: stopped early with a committed checkpoint\n'
+
+step "Reshard: the same state, optimizer included, for pipeline parallel 2 x data parallel 2"
+run convoy-ckpt reshard "$out/first" --out "$out/resharded" --tensor-parallel 1 --pipeline-parallel 2 --zero-shards 2
+run convoy-ckpt diff "$out/first" "$out/resharded" --states all
+
+step "Train on: 4 ranks, pipeline parallel 2 x data parallel 2"
+run "${four[@]}" convoy-train run "${recipe[@]}" --out "$out/run" --resume-from "$out/resharded" --pipeline-parallel 2
+
+step "Verify: every byte of the last checkpoint"
+run convoy-ckpt verify "$out/run" --deep
 
 step "Sample: what it writes"
 run convoy-train sample --checkpoint "$out/run" --tokenizer "$out/tokenizer/demo.model" --prompt "The function returns" --max-tokens 80 --temperature 0.8 --top-k 40 --seed 1 | tee "$out/sample.txt"

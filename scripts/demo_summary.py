@@ -46,10 +46,11 @@ def curve(steps, evals, bounds):
 def main():
     out, bar, total, after_build = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     info = json.loads((out / "info.json").read_text())
-    metrics = rows(out / "run" / "metrics.jsonl")
+    runs = [out / "first", out / "run"]  # the second goes on where the first stopped
+    metrics = [r for run in runs for r in rows(run / "metrics.jsonl")]
     steps = [r for r in metrics if r["kind"] == "step"]
     evals = [r for r in metrics if r["kind"] == "eval"]
-    rates = sorted(r["tokens_per_second"] for r in rows(out / "run" / "events.jsonl") if r["kind"] == "timing")
+    rates = sorted(r["tokens_per_second"] for run in runs for r in rows(run / "events.jsonl") if r["kind"] == "timing")
     bounds = {"unigram": info["against"]["unigram_nats"], "bigram": info["against"]["bigram_nats"]}
     (out / "loss.svg").write_text(curve(steps, evals, bounds))
     loss = evals[-1]["loss"]
@@ -59,7 +60,7 @@ def main():
     print(f"  validation loss      {loss:.3f} nats a token (perplexity {evals[-1]['perplexity']:.1f}) on held-out documents")
     print(f"  to beat              unigram {bounds['unigram']:.3f}, bigram {bounds['bigram']:.3f} on the same documents")
     print(f"  time                 {total} s, of them {after_build} s after the build")
-    print(f"  run directory        {out}/run   (tensorboard --logdir {out}/run/tensorboard)")
+    print(f"  run directories      {out}/first, {out}/run   (tensorboard --logdir {out})")
     print(f"  loss curve           {out}/loss.svg")
     print(f"  Hugging Face folder  {out}/hf")
     below = loss < bounds[bar]
