@@ -31,6 +31,10 @@ std::mutex& library_lock() {
 class Library {
  public:
   Library() : lock_(library_lock()) {
+    // A file that could not be written cannot be closed either, and at the end of the process the library would fall over
+    // it, a second time and with a signal. Whatever could be closed is closed by then.
+    static const herr_t no_second_try = H5dont_atexit();
+    static_cast<void>(no_second_try);
     H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }
