@@ -10,7 +10,6 @@
 #include "libcore/base/error.h"
 #include "libcore/base/log.h"
 #include "libcore/base/units.h"
-#include "libcore/checkpoint/step_directory.h"
 #include "libcore/train/gradients.h"
 #include "libcore/train/states.h"
 
@@ -20,18 +19,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// The steps of the checkpoints up to `newest`. What lies beyond it is of a future that the run has left, or broken: it
-// must not count as the newest.
-std::vector<std::int64_t> committed_steps(const Path& checkpoints, std::int64_t newest) {
-  std::vector<std::int64_t> steps;
-  for (const auto& entry : std::filesystem::directory_iterator(checkpoints)) {
-    const auto step = checkpoint::parse_step_directory(entry.path().filename().string());
-    if (step && *step <= newest) steps.push_back(*step);
-  }
-  std::sort(steps.begin(), steps.end());
-  return steps;
-}
 
 double bytes_of(const std::vector<checkpoint::LocalState>& states) {
   double bytes = 0.0;
@@ -238,7 +225,7 @@ void Trainer::remove_old_checkpoints() {
   try {
     const Path checkpoints = setting_.directory.checkpoints();
     for (const std::int64_t step :
-         checkpoint::steps_to_remove(committed_steps(checkpoints, step_), output.keep_last, output.keep_every)) {
+         checkpoint::steps_to_remove(checkpoint::committed_steps(checkpoints), output.keep_last, output.keep_every, step_)) {
       checkpoint::remove_step(setting_.directory.checkpoint(step));
     }
   } catch (const std::exception& error) {
