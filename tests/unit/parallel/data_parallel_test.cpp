@@ -22,9 +22,9 @@ const std::vector<std::size_t> kAlone = {0, 4};
 
 // A value that does not add up exactly, of a replica's gradient.
 float value(int rank, int step, std::size_t parameter, std::int64_t element) {
-  const auto x = static_cast<std::uint32_t>(rank * 7919 + step * 104729 + static_cast<int>(parameter) * 1299709 +
-                                            static_cast<int>(element) * 15485863);
-  return (static_cast<float>(x % 2000u) - 1000.0f) / 37.0f * (1.0f + static_cast<float>(rank));
+  const std::int64_t x =
+      rank * 7919 + step * 104729 + static_cast<std::int64_t>(parameter) * 1299709 + element * 15485863;
+  return (static_cast<float>(x % 2000) - 1000.0f) / 37.0f * (1.0f + static_cast<float>(rank));
 }
 
 // The sum in rank order: ((x0 + x1) + x2) + ..
