@@ -94,6 +94,10 @@ void FileHandle::write(std::uint64_t offset, std::span<const std::byte> bytes, s
   }
 }
 
+void FileHandle::start_write_back(std::uint64_t offset, std::uint64_t size) const {
+  ::sync_file_range(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(size), SYNC_FILE_RANGE_WRITE);
+}
+
 void FileHandle::sync() const {
   // EINVAL: a file system that has nothing to synchronise.
   if (::fsync(descriptor_) != 0 && errno != EINVAL) refuse_write(path_, errno, size());

@@ -26,6 +26,8 @@ class FileHandle {
   void read(std::uint64_t offset, std::span<std::byte> bytes) const;
   // EnvironmentError with the file's `needed` bytes and the free ones where the disk is full.
   void write(std::uint64_t offset, std::span<const std::byte> bytes, std::uint64_t needed) const;
+  // Lets the disk begin with what was written there, while the next bytes are still computed. Advice.
+  void start_write_back(std::uint64_t offset, std::uint64_t size) const;
   void sync() const;
 
  private:

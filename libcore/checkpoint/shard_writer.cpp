@@ -60,6 +60,7 @@ void ShardWriter::State::put(Fragment& fragment, std::uint64_t position, std::sp
     file->write(fragment.offset + position + done, piece, needed);
     done += piece.size();
   }
+  if (data.size() >= kPiece) file->start_write_back(fragment.offset + position, data.size());
   fragment.digest += digest;
   fragment.written += data.size();
 }
