@@ -31,6 +31,23 @@ ExitCode exit_code_of(const std::exception& error) {
   return ExitCode::kInternal;
 }
 
+void throw_error(ExitCode code, const std::string& message) {
+  switch (code) {
+    case ExitCode::kUsage:
+      throw ConfigError(message);
+    case ExitCode::kData:
+      throw DataError(message);
+    case ExitCode::kNumerics:
+      throw NumericsError(message);
+    case ExitCode::kCommunication:
+      throw ClusterError(message);
+    case ExitCode::kEnvironment:
+      throw EnvironmentError(message);
+    default:
+      throw InternalError(message);
+  }
+}
+
 void check(bool condition, std::string_view why, std::source_location where) {
   if (condition) return;
   throw InternalError(

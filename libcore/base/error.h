@@ -75,6 +75,9 @@ class InternalError : public std::logic_error {
 // memory or whatever else the system refuses, but kUsage for a path that does not exist; kInternal for everything else.
 ExitCode exit_code_of(const std::exception& error);
 
+// Throws an error of the class that goes with the code: what another process met, told here.
+[[noreturn]] void throw_error(ExitCode code, const std::string& message);
+
 // Throws InternalError with the caller's place unless `condition` holds; `why` says why it must. On in release builds.
 void check(bool condition, std::string_view why, std::source_location where = std::source_location::current());
 

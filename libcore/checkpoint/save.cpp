@@ -21,6 +21,7 @@
 #include "libcore/checkpoint/manifest_check.h"
 #include "libcore/checkpoint/shard_io.h"
 #include "libcore/checkpoint/shard_record.h"
+#include "libcore/comm/agree.h"
 #include "libcore/device/thread_pool.h"
 #include "libcore/ops/backend.h"
 
@@ -235,8 +236,8 @@ void Saver::stage(const Path& directory, const Description& description, const s
     failure = failure_of(error);
   }
   if (s.world.rank() != 0) s.temporary.clear();
-  const std::string path = broadcast_text(s.world, s.stream, failure ? "" : s.temporary.string());
-  s.save_id = broadcast_text(s.world, s.stream, s.save_id);
+  const std::string path = comm::broadcast_text(s.world, s.stream, failure ? "" : s.temporary.string(), 0);
+  s.save_id = comm::broadcast_text(s.world, s.stream, s.save_id, 0);
   s.temporary = path;
   const auto needed = static_cast<std::int64_t>(plans.empty() ? 0 : estimated_shard_bytes(plans));
   const std::int64_t total = sum_of(s.world, s.stream, needed);
@@ -280,7 +281,7 @@ SaveReport Saver::commit() {
   if (!s.failure && !s.wrote) s.failure = Failure{ExitCode::kInternal, "commit() follows write()"};
   try {
     agree(s.world, s.stream, s.failure);
-    const std::vector<std::string> records = gather_texts(s.world, s.stream, to_bytes(s.record));
+    const std::vector<std::string> records = comm::gather_texts(s.world, s.stream, to_bytes(s.record), 0);
     std::optional<Failure> failure;
     std::string digest;
     if (s.world.rank() == 0) {
@@ -291,7 +292,7 @@ SaveReport Saver::commit() {
       }
     }
     agree(s.world, s.stream, failure);
-    s.report.digest = broadcast_text(s.world, s.stream, digest);
+    s.report.digest = comm::broadcast_text(s.world, s.stream, digest, 0);
     auto bytes = static_cast<std::int64_t>(s.report.bytes);
     s.report.bytes = static_cast<std::uint64_t>(sum_of(s.world, s.stream, bytes));
   } catch (...) {

@@ -49,5 +49,14 @@ TEST(Check, ThrowsOnlyIfTheConditionFailsAndNamesThePlace) {
   }
 }
 
+TEST(ThrowError, TheClassGoesWithTheCode) {
+  EXPECT_THROW(throw_error(ExitCode::kUsage, "x"), ConfigError);
+  EXPECT_THROW(throw_error(ExitCode::kData, "x"), DataError);
+  EXPECT_THROW(throw_error(ExitCode::kNumerics, "x"), NumericsError);
+  EXPECT_THROW(throw_error(ExitCode::kCommunication, "x"), ClusterError);
+  EXPECT_THROW(throw_error(ExitCode::kEnvironment, "x"), EnvironmentError);
+  EXPECT_THROW(throw_error(ExitCode::kInternal, "x"), InternalError);
+}
+
 }  // namespace
 }  // namespace convoy
