@@ -27,14 +27,6 @@ parallel::Layout run_layout(const LayoutArguments& layout) {
   return run;
 }
 
-model::Shard shard_at(const parallel::Layout& layout, const parallel::Coordinates& at, std::int64_t layers) {
-  return {.tensor_rank = at.tensor,
-          .tensor_size = layout.tensor,
-          .layers = parallel::layers_of(layout, layers, at.pipeline),
-          .first = at.pipeline == 0,
-          .last = at.pipeline == layout.pipeline - 1};
-}
-
 // The inventory's states of each name, in the order that the trainer stores them.
 std::map<std::string, std::vector<std::size_t>> states_by_name(const checkpoint::Manifest& inventory) {
   std::map<std::string, std::vector<std::size_t>> states;
@@ -82,7 +74,7 @@ std::vector<PlannedFile> files_of(const LayoutArguments& arguments, const model:
   std::vector<std::vector<model::LocalParameter>> tables;  // of the first replica's ranks
   for (int rank = 0; rank < layout.tensor * layout.pipeline; ++rank) {
     tables.push_back(
-        model::local_parameters(config, shard_at(layout, parallel::coordinates_of(layout, rank), config.layers)));
+        model::local_parameters(config, model::shard_at(config, layout, parallel::coordinates_of(layout, rank))));
   }
   std::vector<PlannedFile> files;
   for (int rank = 0; rank < layout.world(); ++rank) {

@@ -83,17 +83,7 @@ class Runs {
   std::int64_t length() const { return length_; }
   // The index in the whole tensor of the first element of run `number`.
   std::uint64_t start(std::int64_t number) const {
-    std::uint64_t index = 0, stride = 1;
-    for (int d = shape_.rank(); d-- > 0;) {
-      std::int64_t coordinate = box_.offset[d];
-      if (d < dimension_) {
-        coordinate += number % box_.extent[d];
-        number /= box_.extent[d];
-      }
-      index += static_cast<std::uint64_t>(coordinate) * stride;
-      stride *= static_cast<std::uint64_t>(shape_[d]);
-    }
-    return index;
+    return static_cast<std::uint64_t>(tensor::index_in_whole(shape_, box_, number * length_));
   }
 
  private:

@@ -77,13 +77,6 @@ void fill_initial(const Parameter& parameter, std::uint64_t key, std::int64_t fi
   }
 }
 
-// The row-major index of the box's first element in the whole tensor.
-std::int64_t first_element(const tensor::Box& box, const tensor::Shape& shape) {
-  std::int64_t index = 0;
-  for (int d = 0; d < shape.rank(); ++d) index = index * shape[d] + box.offset[d];
-  return index;
-}
-
 }  // namespace
 
 void initial_values(const Parameter& parameter, std::uint64_t seed, device::Stream& stream, tensor::MutableView out) {
@@ -101,7 +94,7 @@ void initial_values(const LocalParameter& parameter, const parallel::Range& rang
     const std::int64_t width = box.extent.rank() == 0 ? 1 : box.extent.back();
     const bool wide = parameter.shape.rank() == 0 || width == parameter.shape.back();
     const std::int64_t rows = wide ? 1 : box.count() / width, row = wide ? box.count() : width;
-    const std::int64_t first = first_element(box, parameter.shape);
+    const std::int64_t first = tensor::index_in_whole(parameter.shape, box, 0);
     const std::int64_t grain = std::max<std::int64_t>(1, kInitialisationGrain / row);
     stream.pool().parallel_for(wide ? row : rows, wide ? kInitialisationGrain : grain,
                                [&](std::int64_t begin, std::int64_t end, int /*thread*/) {

@@ -60,13 +60,18 @@ bool holds(const Shard& shard, const Parameter& parameter, const Config& config)
 
 Shard whole_model(const Config& config) { return {.layers = {0, config.layers}}; }
 
+Shard shard_at(const Config& config, const parallel::Layout& layout, const parallel::Coordinates& at) {
+  return {.tensor_rank = at.tensor,
+          .tensor_size = layout.tensor,
+          .layers = parallel::layers_of(layout, config.layers, at.pipeline),
+          .first = at.pipeline == 0,
+          .last = at.pipeline == layout.pipeline - 1};
+}
+
 Shard shard_of(const Config& config, const parallel::Groups& groups) {
-  return {.tensor_group = groups.tensor.get(),
-          .tensor_rank = groups.at.tensor,
-          .tensor_size = groups.layout.tensor,
-          .layers = parallel::layers_of(groups.layout, config.layers, groups.at.pipeline),
-          .first = groups.first_stage(),
-          .last = groups.last_stage()};
+  Shard shard = shard_at(config, groups.layout, groups.at);
+  shard.tensor_group = groups.tensor.get();
+  return shard;
 }
 
 Range heads_of(const Config& config, const Shard& shard) { return part_of(config.heads, shard); }

@@ -20,6 +20,8 @@ struct Shard {
 };
 
 Shard whole_model(const Config& config);
+// Of the rank at `at`, whose groups need not exist: to know what another rank holds.
+Shard shard_at(const Config& config, const parallel::Layout& layout, const parallel::Coordinates& at);
 Shard shard_of(const Config& config, const parallel::Groups& groups);
 
 // The shard's share of heads, key/value heads, ffn width and vocabulary rows: partition() over the TP ranks. Model

@@ -64,6 +64,16 @@ Box whole(const Shape& shape) {
   return {origin, shape};
 }
 
+std::int64_t index_in_whole(const Shape& whole, const Box& box, std::int64_t element) {
+  std::int64_t index = 0, stride = 1;
+  for (int d = whole.rank(); d-- > 0;) {
+    index += (box.offset[d] + element % box.extent[d]) * stride;
+    element /= box.extent[d];
+    stride *= whole[d];
+  }
+  return index;
+}
+
 std::optional<Box> intersection(const Box& a, const Box& b) {
   check(a.extent.rank() == b.extent.rank(), "boxes of one tensor have one rank");
   Box common = a;

@@ -22,6 +22,8 @@ struct Box {
 };
 
 Box whole(const Shape& shape);
+// The row-major index in a whole tensor of the `element`-th element of a box of it, in the box's own row-major order.
+std::int64_t index_in_whole(const Shape& whole, const Box& box, std::int64_t element);
 std::optional<Box> intersection(const Box& a, const Box& b);  // none if they share no element
 
 // The flat range [begin, end) of the box's own row-major elements as boxes in global coordinates, in that order: at

@@ -214,12 +214,6 @@ std::vector<std::int64_t> place_of(const model::LocalParameter& parameter, std::
   return place;
 }
 
-std::int64_t flat_index(const tensor::Shape& shape, const std::vector<std::int64_t>& place) {
-  std::int64_t index = 0;
-  for (std::size_t d = 0; d < place.size(); ++d) index = index * shape[static_cast<int>(d)] + place[d];
-  return index;
-}
-
 struct Found {
   Difference difference;
   std::int64_t order = 0;  // among those of the same step and kind
@@ -300,12 +294,11 @@ class RankComparison {
                const parallel::Range& share, const std::vector<float>& whole, double scale, std::int64_t order) {
     double largest = -1.0, found = 0.0, expected = 0.0;
     for (std::int64_t e = share.begin; e < share.end; ++e) {
-      const std::vector<std::int64_t> place = place_of(parameter, e);
       const float ours = mine.as<float>()[e],
-                  theirs = whole[static_cast<std::size_t>(flat_index(parameter.shape, place))];
+                  theirs = whole[static_cast<std::size_t>(tensor::index_in_whole(parameter.shape, parameter.box, e))];
       const double distance = std::abs(static_cast<double>(ours) - theirs);
       if (distance <= largest) continue;
-      difference.place = fmt::format("[{}]", fmt::join(place, ", "));
+      difference.place = fmt::format("[{}]", fmt::join(place_of(parameter, e), ", "));
       found = ours, expected = theirs, largest = distance;
       if (std::isnan(distance)) break;
     }

@@ -36,29 +36,11 @@ std::vector<Piece> pieces_of(const std::vector<model::LocalParameter>& table, co
   return pieces;
 }
 
-// The table of another rank; no communicator is needed to know it.
-std::vector<model::LocalParameter> table_of(const model::Config& config, const parallel::Layout& layout,
-                                            const parallel::Coordinates& at) {
-  return model::local_parameters(config, {.tensor_group = nullptr,
-                                          .tensor_rank = at.tensor,
-                                          .tensor_size = layout.tensor,
-                                          .layers = parallel::layers_of(layout, config.layers, at.pipeline),
-                                          .first = at.pipeline == 0,
-                                          .last = at.pipeline == layout.pipeline - 1});
-}
-
 // Puts the values of a box in row-major order where they belong in the whole tensor.
 void place(const float* values, const Box& box, Tensor& whole) {
-  const int rank = whole.shape().rank();
   const std::int64_t columns = box.extent.back();
-  for (std::int64_t row = 0; row < box.count() / columns; ++row) {
-    std::int64_t index = box.offset[rank - 1], left = row, stride = whole.shape().back();
-    for (int d = rank - 2; d >= 0; --d) {
-      index += (box.offset[d] + left % box.extent[d]) * stride;
-      left /= box.extent[d];
-      stride *= whole.shape()[d];
-    }
-    std::copy_n(values + row * columns, columns, whole.as<float>() + index);
+  for (std::int64_t first = 0; first < box.count(); first += columns) {
+    std::copy_n(values + first, columns, whole.as<float>() + tensor::index_in_whole(whole.shape(), box, first));
   }
 }
 
@@ -78,7 +60,7 @@ Whole receive_all(const model::Config& config, const StepContext& context) {
     whole.emplace(parameter.name, Tensor(parameter.shape, DType::kF32));
   for (int rank = 0; rank < layout.world(); ++rank) {
     const parallel::Coordinates at = parallel::coordinates_of(layout, rank);
-    const std::vector<model::LocalParameter> table = table_of(config, layout, at);
+    const std::vector<model::LocalParameter> table = model::local_parameters(config, model::shard_at(config, layout, at));
     for (const Piece& piece : pieces_of(table, layout, at)) {
       Tensor& target = whole.at(table[piece.index].name);
       if (rank == 0) {

@@ -11,17 +11,6 @@
 namespace convoy::train {
 namespace {
 
-// Where element `offset` of a box stands in the whole tensor, counted row by row.
-std::int64_t index_in_tensor(const tensor::Shape& shape, const tensor::Box& box, std::int64_t offset) {
-  std::int64_t index = 0, stride = 1;
-  for (int d = shape.rank() - 1; d >= 0; --d) {
-    index += (box.offset[d] + offset % box.extent[d]) * stride;
-    offset /= box.extent[d];
-    stride *= shape[d];
-  }
-  return index;
-}
-
 void expect_finite(const tensor::View& values, const model::Parameter& parameter, const tensor::Box& box,
                    const Path& folder) {
   const float* first = values.as<float>();
@@ -31,7 +20,7 @@ void expect_finite(const tensor::View& values, const model::Parameter& parameter
   throw DataError(
       fmt::format("{}: {}[{}] (counted row by row) is no finite number: the file was damaged, or the run that wrote it "
                   "had diverged; take an earlier checkpoint",
-                  folder.string(), parameter.name, index_in_tensor(parameter.shape, box, wrong - first)));
+                  folder.string(), parameter.name, tensor::index_in_whole(parameter.shape, box, wrong - first)));
 }
 
 }  // namespace

@@ -22,6 +22,13 @@ TEST(Box, TwoBoxesMeetInABoxOrNotAtAll) {
   EXPECT_EQ(intersection({{0, 0}, {2, 4}}, {{2, 0}, {2, 4}}), std::nullopt) << "they only touch";
 }
 
+TEST(Box, AnElementOfABoxHasItsPlaceInTheWhole) {
+  // Rows of 10: the box's row 1, column 2 is the whole's row 4, column 7.
+  EXPECT_EQ(index_in_whole({6, 10}, {{3, 5}, {2, 4}}, 0), 35);
+  EXPECT_EQ(index_in_whole({6, 10}, {{3, 5}, {2, 4}}, 6), 47);
+  EXPECT_EQ(index_in_whole({9}, {{4}, {3}}, 2), 6);
+}
+
 TEST(Box, ARangeOfAMatrixIsAPartRowWholeRowsAndAPartRow) {
   // Rows of 4: elements 3 .. 13 are the last of row 0, rows 1 and 2, and the first two of row 3.
   EXPECT_THAT(boxes_of_range({{10, 20}, {5, 4}}, 3, 14),
