@@ -15,9 +15,8 @@ namespace convoy::trace {
 
 // What a file could not give.
 struct Damage {
-  std::uint64_t blocks =
-      0;  // whose CRC, magic or size is wrong, and those whose records are (a duration of 0 steps back)
-  std::uint64_t bytes = 0;  // in them
+  std::uint64_t blocks = 0;  // whose CRC, magic or size is wrong, and those in which a record is (record_check.h)
+  std::uint64_t bytes = 0;   // of those blocks in the file; where only records are wrong, of these
   bool any() const { return blocks > 0; }
 };
 
@@ -33,7 +32,7 @@ class TraceReader {
   // Puts the next sound block's records into `steps` or `events` (replacing both); false at the end. Several rounds
   // need rewind().
   bool next(std::vector<StepRecord>& steps, std::vector<Event>& events);
-  // As next(), but only blocks of step records: the others' payloads are not read.
+  // As next(), but only blocks of step records: the others' payloads are not read, and so their CRC is not checked.
   bool next_steps(std::vector<StepRecord>& steps);
   void rewind();
   // Of the blocks that have been passed since the last rewind().

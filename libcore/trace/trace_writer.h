@@ -14,13 +14,15 @@ namespace convoy::trace {
 
 class TraceWriter {
  public:
-  // EnvironmentError if the file cannot be created; one that exists is replaced.
+  // EnvironmentError if the file cannot be created; one that exists is replaced. DataError if no reader would take the
+  // header.
   TraceWriter(const Path& file, const Header& header);
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
-  // EnvironmentError if the file cannot be written.
+  // EnvironmentError if the file cannot be written. Records are not checked (record_check.h): a reader leaves out those
+  // that are not sound.
   void append(std::span<const StepRecord> steps);
   void append(std::span<const Event> events);
 
