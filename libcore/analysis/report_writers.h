@@ -8,8 +8,8 @@
 
 namespace convoy::analysis {
 
-// One screen, `columns` wide at most.
-std::string report_text(const Report& report, int columns);
+// One screen, `columns` wide at most (80 at least). With `colour`, escape sequences of a terminal in it.
+std::string report_text(const Report& report, int columns, bool colour = false);
 
 // The object of INTERFACE, "version": 1. What was not measured is null; never NaN.
 std::string report_json(const Report& report);
