@@ -18,25 +18,37 @@ packages=(
   # English text for scripts/demo.sh. Slim images leave out /usr/share/doc, and these packages keep theirs elsewhere.
   perl-doc vim-runtime
 )
+# With --slurm: a private cluster (slurm/dev-cluster), and what its tests check scripts with. Slurm's PMIx plugin opens a
+# library that is in the -dev package.
+slurm_packages=(slurmctld slurmd slurm-client munge libpmix-dev shellcheck)
 
 usage() {
   cat <<'TEXT'
-Usage: scripts/setup.sh [--list]
+Usage: scripts/setup.sh [--slurm] [--list]
 
 Installs the Debian packages that building, testing and the demo need, and that are missing (as root, with apt-get). Another
 user gets the one line to ask an administrator for, and exit code 7.
 
+  --slurm  also Slurm, for slurm/dev-cluster and the tests of the job scripts; the programs do not need it to build or run
   --list   print the packages and stop
   --help   this text
 TEXT
 }
 
-case ${1-} in
-  '') ;;
-  --list) printf '%s\n' "${packages[@]}"; exit 0 ;;
-  --help | -h) usage; exit 0 ;;
-  *) printf 'setup.sh: unknown argument %s\n\n' "$1" >&2; usage >&2; exit 2 ;;
-esac
+list=no
+while [ $# -gt 0 ]; do
+  case $1 in
+    --slurm) packages+=("${slurm_packages[@]}") ;;
+    --list) list=yes ;;
+    --help | -h) usage; exit 0 ;;
+    *) printf 'setup.sh: unknown argument %s\n\n' "$1" >&2; usage >&2; exit 2 ;;
+  esac
+  shift
+done
+if [ "$list" = yes ]; then
+  printf '%s\n' "${packages[@]}"
+  exit 0
+fi
 
 if ! command -v dpkg-query >/dev/null; then
   printf 'setup.sh: this is no Debian (no dpkg); install the equivalents of these packages yourself:\n  %s\n' "${packages[*]}" >&2

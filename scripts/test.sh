@@ -63,6 +63,7 @@ run_tests() {
 mkdir -p build
 step "Set-up: packages"
 scripts/setup.sh
+scripts/setup.sh --slurm || printf 'test.sh: without these, the tests on a private Slurm cluster are skipped\n' >&2
 
 if [ "$all" = yes ]; then
   run_tests release '^(fast|ci|long)$'
