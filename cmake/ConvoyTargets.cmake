@@ -37,6 +37,18 @@ elseif(CONVOY_SANITIZE)
     "UBSAN_OPTIONS=abort_on_error=1:print_stacktrace=1" "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp")
 endif()
 
+# The program whose precompiled gtest every test program uses: compiled once, not once a program.
+function(convoy_precompiled_gtest)
+  if(TARGET convoy_gtest)
+    return()
+  endif()
+  set(_source "${PROJECT_BINARY_DIR}/precompiled_gtest.cpp")
+  file(GENERATE OUTPUT "${_source}" CONTENT "// Its headers alone matter.\n")
+  add_executable(convoy_gtest "${_source}")
+  target_link_libraries(convoy_gtest PRIVATE convoy_options GTest::gmock GTest::gtest_main)
+  target_precompile_headers(convoy_gtest PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+endfunction()
+
 # convoy_test(NAME SOURCES a_test.cpp ... MODULES base ... [LABEL fast|ci|long] [TIMEOUT seconds] [PRIVATE target ...]
 #             [ENVIRONMENT VAR=value ...])
 # One gtest executable, registered as one ctest case under its label (default fast). A label that CONVOY_TEST_LABELS leaves
@@ -62,7 +74,8 @@ function(convoy_test name)
   foreach(module IN LISTS arg_MODULES)
     target_link_libraries(${name} PRIVATE convoy::${module})
   endforeach()
-  target_precompile_headers(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+  convoy_precompiled_gtest()
+  target_precompile_headers(${name} REUSE_FROM convoy_gtest)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "${arg_ENVIRONMENT};${CONVOY_SANITIZER_ENVIRONMENT}")
