@@ -84,7 +84,13 @@ void backward(device::Stream& stream, const Config& config, Blocks& blocks, cons
       [&](auto& stack) {
         for (std::size_t i = stack.blocks.size(); i-- > 0;) {
           auto& saved = stack.saved_of(i, micro, true);
-          backward(stream, config, stack.blocks[i], micro, buffers, saved, cut(micro, gradients[i]));
+          const auto& block = stack.blocks[i];
+          const BlockGradients mine = cut(micro, gradients[i]);
+          // Half-block by half-block: mine.before may be the memory of mine.behind.
+          backward_ffn_input(stream, block, micro, buffers, saved, mine);
+          backward_ffn_weight(stream, block, micro, saved, mine);
+          backward_attention_input(stream, config, block, micro, buffers, saved, mine);
+          backward_attention_weight(stream, block, micro, saved, mine);
           ready(i);
         }
       },
@@ -97,7 +103,9 @@ void backward_input(device::Stream& stream, const Config& config, Blocks& blocks
       [&](auto& stack) {
         for (std::size_t i = stack.blocks.size(); i-- > 0;) {
           auto& saved = stack.saved_of(i, micro, true);
-          backward_input(stream, config, stack.blocks[i], micro, buffers, saved, cut(micro, gradients[i]));
+          const BlockGradients mine = cut(micro, gradients[i]);
+          backward_ffn_input(stream, stack.blocks[i], micro, buffers, saved, mine);
+          backward_attention_input(stream, config, stack.blocks[i], micro, buffers, saved, mine);
         }
       },
       blocks);
@@ -108,7 +116,10 @@ void backward_weight(device::Stream& stream, Blocks& blocks, const MicroBatch& m
   std::visit(
       [&](auto& stack) {
         for (std::size_t i = stack.blocks.size(); i-- > 0;) {
-          backward_weight(stream, stack.blocks[i], micro, stack.saved_of(i, micro, true), cut(micro, gradients[i]));
+          const auto& saved = stack.saved_of(i, micro, true);
+          const BlockGradients mine = cut(micro, gradients[i]);
+          backward_ffn_weight(stream, stack.blocks[i], micro, saved, mine);
+          backward_attention_weight(stream, stack.blocks[i], micro, saved, mine);
           ready(i);
         }
       },

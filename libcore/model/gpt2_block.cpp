@@ -62,8 +62,6 @@ Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& 
   return {micro.of(saved.ln_2.sum), branch};
 }
 
-namespace {
-
 void backward_ffn_input(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro, Buffers& buffers,
                         Gpt2Activations& saved, const BlockGradients& gradients) {
   const MutableView dy = micro.of(buffers.dy);       // [B T, C]
@@ -95,28 +93,6 @@ void backward_attention_weight(device::Stream& stream, const Gpt2Block& block, c
                                const Gpt2Activations& saved, const BlockGradients& gradients) {
   backward_weight(stream, block.projection, gradients.middle, micro.of(saved.attention.heads));
   backward_weight(stream, block.qkv, gradients.dqkv, micro.of(saved.ln_1.y));
-}
-
-}  // namespace
-
-void backward_input(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
-                    Buffers& buffers, Gpt2Activations& saved, const BlockGradients& gradients) {
-  backward_ffn_input(stream, block, micro, buffers, saved, gradients);
-  backward_attention_input(stream, config, block, micro, buffers, saved, gradients);
-}
-
-void backward_weight(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro,
-                     const Gpt2Activations& saved, const BlockGradients& gradients) {
-  backward_ffn_weight(stream, block, micro, saved, gradients);
-  backward_attention_weight(stream, block, micro, saved, gradients);
-}
-
-void backward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
-              Buffers& buffers, Gpt2Activations& saved, const BlockGradients& gradients) {
-  backward_ffn_input(stream, block, micro, buffers, saved, gradients);
-  backward_ffn_weight(stream, block, micro, saved, gradients);
-  backward_attention_input(stream, config, block, micro, buffers, saved, gradients);
-  backward_attention_weight(stream, block, micro, saved, gradients);
 }
 
 }  // namespace convoy::model

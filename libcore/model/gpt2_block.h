@@ -35,14 +35,17 @@ std::size_t packed_bytes(const Gpt2Block& block);
 // Returns the stream behind the block.
 Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
                  const Residual& before, Buffers& buffers, Gpt2Activations& saved);
-// The gradients of the stream in the middle of the block and before it; and those of its weights, which need the
-// former's `gradients` and `saved`. The norms' own are added by the first.
-void backward_input(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
-                    Buffers& buffers, Gpt2Activations& saved, const BlockGradients& gradients);
-void backward_weight(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro,
-                     const Gpt2Activations& saved, const BlockGradients& gradients);
-// Both, half-block by half-block: gradients.before may be the memory of gradients.behind.
-void backward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
-              Buffers& buffers, Gpt2Activations& saved, const BlockGradients& gradients);
+// Backward in four parts, which blocks.cpp puts together. The input parts: gradients of the stream in the middle of the
+// block, then before it; the norms' own are added on the way. The weight parts need what the input part of the same
+// half left in `gradients` and `saved`.
+void backward_ffn_input(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro, Buffers& buffers,
+                        Gpt2Activations& saved, const BlockGradients& gradients);
+void backward_ffn_weight(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro,
+                         const Gpt2Activations& saved, const BlockGradients& gradients);
+void backward_attention_input(device::Stream& stream, const Config& config, const Gpt2Block& block,
+                              const MicroBatch& micro, Buffers& buffers, const Gpt2Activations& saved,
+                              const BlockGradients& gradients);
+void backward_attention_weight(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro,
+                               const Gpt2Activations& saved, const BlockGradients& gradients);
 
 }  // namespace convoy::model

@@ -79,8 +79,6 @@ Residual forward(device::Stream& stream, const Config& config, const LlamaBlock&
   return {micro.of(saved.post_attention_norm.sum), branch};
 }
 
-namespace {
-
 void backward_ffn_input(device::Stream& stream, const LlamaBlock& block, const MicroBatch& micro, Buffers& buffers,
                         LlamaActivations& saved, const BlockGradients& gradients) {
   const MutableView dy = micro.of(buffers.dy);           // [B T, C]
@@ -113,28 +111,6 @@ void backward_attention_weight(device::Stream& stream, const LlamaBlock& block, 
                                const LlamaActivations& saved, const BlockGradients& gradients) {
   backward_weight(stream, block.output, gradients.middle, micro.of(saved.attention.heads));
   backward_weight(stream, block.qkv, gradients.dqkv, micro.of(saved.input_norm.y));
-}
-
-}  // namespace
-
-void backward_input(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
-                    Buffers& buffers, LlamaActivations& saved, const BlockGradients& gradients) {
-  backward_ffn_input(stream, block, micro, buffers, saved, gradients);
-  backward_attention_input(stream, config, block, micro, buffers, saved, gradients);
-}
-
-void backward_weight(device::Stream& stream, const LlamaBlock& block, const MicroBatch& micro,
-                     const LlamaActivations& saved, const BlockGradients& gradients) {
-  backward_ffn_weight(stream, block, micro, saved, gradients);
-  backward_attention_weight(stream, block, micro, saved, gradients);
-}
-
-void backward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
-              Buffers& buffers, LlamaActivations& saved, const BlockGradients& gradients) {
-  backward_ffn_input(stream, block, micro, buffers, saved, gradients);
-  backward_ffn_weight(stream, block, micro, saved, gradients);
-  backward_attention_input(stream, config, block, micro, buffers, saved, gradients);
-  backward_attention_weight(stream, block, micro, saved, gradients);
 }
 
 }  // namespace convoy::model
