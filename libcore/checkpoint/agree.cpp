@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "libcore/checkpoint/shard_io.h"
+#include "libcore/base/host.h"
 #include "libcore/comm/agree.h"
 
 namespace convoy::checkpoint {

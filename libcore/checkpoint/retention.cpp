@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "libcore/base/error.h"
+#include "libcore/base/host.h"
 #include "libcore/base/log.h"
 #include "libcore/checkpoint/commit.h"
 #include "libcore/checkpoint/hidden_names.h"

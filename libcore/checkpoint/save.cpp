@@ -13,6 +13,7 @@
 #include <cstring>
 #include <new>
 
+#include "libcore/base/clock.h"
 #include "libcore/base/error.h"
 #include "libcore/base/units.h"
 #include "libcore/checkpoint/agree.h"
@@ -31,8 +32,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kStagingAlignment = 64;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // Puts the folder under its name. What was there before, a step of a future that the run left, comes to lie where the
 // folder was.

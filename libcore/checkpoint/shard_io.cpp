@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -141,11 +140,6 @@ std::uint32_t crc32c_outside(const FileHandle& file, std::uint64_t size, std::ve
     at = range.offset + range.size;
   }
   return crc;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? std::string(name.data()) : "localhost";
 }
 
 }  // namespace convoy::checkpoint

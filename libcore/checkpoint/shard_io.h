@@ -47,6 +47,4 @@ struct ByteRange {
 // CRC-32C of the bytes of a file of `size` bytes that lie in none of the ranges. They do not overlap.
 std::uint32_t crc32c_outside(const FileHandle& file, std::uint64_t size, std::vector<ByteRange> ranges);
 
-std::string host_name();
-
 }  // namespace convoy::checkpoint

@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "libcore/base/error.h"
+#include "libcore/base/host.h"
 #include "libcore/cluster/tasks_per_node.h"
 
 namespace convoy::cluster {
@@ -72,11 +73,6 @@ Launch from_launcher(const Lookup& lookup) {
   }
   const bool in_step = lookup("SLURM_STEP_ID") && lookup("SLURM_PROCID");
   return in_step ? from_srun(lookup) : Launch{};
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
 std::string job_id(const Lookup& lookup) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 
+#include "libcore/base/clock.h"
 #include "libcore/base/exit_code.h"
 #include "libcore/base/json.h"
 #include "libcore/base/log.h"
@@ -21,10 +22,6 @@ constexpr double kTerminalLineSeconds = 1.0;
 constexpr double kLogLineSeconds = 5.0;
 constexpr double kStatusSeconds = 1.0;  // replacing a file costs an fsync
 constexpr double kSmoothing = 0.1;      // of step times, for the ETA
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 std::int64_t unix_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();

@@ -122,9 +122,11 @@ void apply(const StepContext& context, double rate, std::int64_t update, double 
 }
 
 void share_weights(const StepContext& context) {
-  std::vector<MutableView> weights;
-  for (std::size_t i = 0; i < context.parameters.size(); ++i) weights.push_back(context.parameters.weight(i));
-  context.data_parallel.gather(context.stream, weights);
+  if (context.groups.layout.zero > 0) {
+    std::vector<MutableView> weights;
+    for (std::size_t i = 0; i < context.parameters.size(); ++i) weights.push_back(context.parameters.weight(i));
+    context.data_parallel.gather(context.stream, weights);
+  }
   context.model.pack(context.stream);
 }
 

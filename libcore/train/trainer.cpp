@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "libcore/base/clock.h"
 #include "libcore/base/error.h"
 #include "libcore/base/log.h"
 #include "libcore/base/units.h"
@@ -17,8 +18,6 @@ namespace convoy::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 double bytes_of(const std::vector<checkpoint::LocalState>& states) {
   double bytes = 0.0;
@@ -224,8 +223,8 @@ void Trainer::remove_old_checkpoints() {
   const config::OutputOptions& output = setting_.run.options.output;
   try {
     const Path checkpoints = setting_.directory.checkpoints();
-    for (const std::int64_t step :
-         checkpoint::steps_to_remove(checkpoint::committed_steps(checkpoints), output.keep_last, output.keep_every, step_)) {
+    for (const std::int64_t step : checkpoint::steps_to_remove(checkpoint::committed_steps(checkpoints),
+                                                               output.keep_last, output.keep_every, step_)) {
       checkpoint::remove_step(setting_.directory.checkpoint(step));
     }
   } catch (const std::exception& error) {

@@ -38,29 +38,9 @@ class CkptRanks : public testing::Test {
 
   // The step directory of a run of two steps.
   std::filesystem::path train(const std::string& name, const std::vector<std::string>& layout) const {
-    std::vector<std::string> arguments = {program("convoy-train"),
-                                          "run",
-                                          "--model",
-                                          golden("parity/llama-gqa/config.json"),
-                                          "--data",
-                                          (folder_ / "data").string(),
-                                          "--foreign-data",
-                                          "--out",
-                                          (folder_ / name).string(),
-                                          "--sequence-length",
-                                          "16",
-                                          "--steps",
-                                          "2",
-                                          "--warmup-steps",
-                                          "0",
-                                          "--global-batch-size",
-                                          "4",
-                                          "--micro-batch-size",
-                                          "1",
-                                          "--threads",
-                                          "1",
-                                          "--precision",
-                                          "fp32"};
+    std::vector<std::string> arguments =
+        tiny_run(folder_ / "data", folder_ / name,
+                 {"--steps", "2", "--warmup-steps", "0", "--global-batch-size", "4", "--micro-batch-size", "1"});
     arguments.insert(arguments.end(), layout.begin(), layout.end());
     const support::ProgramResult result = support::run_program(support::mpi_call(kRanks, arguments, kSeconds));
     EXPECT_EQ(result.exit_code, 0) << result.err;

@@ -23,4 +23,26 @@ inline std::string golden(const std::string& name) {
   return (std::filesystem::path(CONVOY_GOLDEN_DIR) / name).string();
 }
 
+// convoy-train run of a tiny Llama in fp32 on one thread a rank, over a pair that another tool wrote.
+inline std::vector<std::string> tiny_run(const std::filesystem::path& data, const std::filesystem::path& out,
+                                         const std::vector<std::string>& more) {
+  std::vector<std::string> all = {program("convoy-train"),
+                                  "run",
+                                  "--model",
+                                  golden("parity/llama-gqa/config.json"),
+                                  "--data",
+                                  data.string(),
+                                  "--foreign-data",
+                                  "--out",
+                                  out.string(),
+                                  "--sequence-length",
+                                  "16",
+                                  "--threads",
+                                  "1",
+                                  "--precision",
+                                  "fp32"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
 }  // namespace convoy::apps

@@ -35,35 +35,10 @@ class Ranks : public testing::Test {
   }
 
   std::vector<std::string> arguments(const std::string& run, const std::vector<std::string>& more) const {
-    std::vector<std::string> all = {program("convoy-train"),
-                                    "run",
-                                    "--model",
-                                    golden("parity/llama-gqa/config.json"),
-                                    "--data",
-                                    (folder_ / "data").string(),
-                                    "--foreign-data",
-                                    "--out",
-                                    (folder_ / run).string(),
-                                    "--sequence-length",
-                                    "16",
-                                    "--steps",
-                                    "12",
-                                    "--lr",
-                                    "1e-3",
-                                    "--global-batch-size",
-                                    "8",
-                                    "--micro-batch-size",
-                                    "2",
-                                    "--threads",
-                                    "1",
-                                    "--precision",
-                                    "fp32",
-                                    "--checkpoint-every",
-                                    "4",
-                                    "--tensor-parallel",
-                                    "2",
-                                    "--zero",
-                                    "1"};
+    std::vector<std::string> all =
+        tiny_run(folder_ / "data", folder_ / run,
+                 {"--steps", "12", "--lr", "1e-3", "--global-batch-size", "8", "--micro-batch-size", "2",
+                  "--checkpoint-every", "4", "--tensor-parallel", "2", "--zero", "1"});
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }

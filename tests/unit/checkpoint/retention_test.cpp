@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "libcore/base/error.h"
+#include "libcore/base/host.h"
 #include "libcore/checkpoint/hidden_names.h"
 #include "libcore/checkpoint/save.h"
-#include "libcore/checkpoint/shard_io.h"
 #include "tests/support/tmp_dir.h"
 
 namespace convoy::checkpoint {
