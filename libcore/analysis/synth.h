@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traces of runs that never were, whose faults are known: for tests, for docs, and for learning to read a report. A
-// replay of the schedules of DP x TP x PP training: each rank's computations take their time with jitter, collectives
-// and messages wait for who is late.
+// replay of the schedules of DP x TP x PP training (synth_replay.h): each rank's computations take their time with
+// jitter, collectives and messages wait for who is late.
 #pragma once
 
 #include <cstdint>
@@ -32,15 +32,21 @@ struct SynthOptions {
   int micro_batches = 4;
   std::int64_t steps = 200;
   double step_seconds = 0.2;  // roughly, of a healthy step
-  double jitter = 0.02;       // standard deviation of the logarithm of each computation's time
+  // Standard deviation of the logarithm of a computation's time. One draw a rank, step and phase: the micro-batches of
+  // a step do not average it away.
+  double jitter = 0.02;
   std::uint64_t seed = 1;
   int ranks_per_host = 8;
+  std::int64_t evaluate_every = 50, checkpoint_every = 100;  // steps; 0: never
   std::vector<SynthFault> faults;
   std::int64_t window_first = 1, window_last = 4;  // steps whose events are kept
 };
 
-// Writes `run`/traces and metrics.jsonl. EnvironmentError if `run` has traces already. The same options give the same
-// bytes.
+// Every reason why the options cannot be synthesized, in the words of convoy-profile synth's flags.
+std::vector<std::string> problems_of(const SynthOptions& options);
+
+// Writes `run`/traces and metrics.jsonl; the traces appear as a whole. ConfigError for what problems_of() finds,
+// EnvironmentError if `run` has traces already. The same options give the same bytes.
 void synthesize(const SynthOptions& options, const Path& run);
 
 }  // namespace convoy::analysis
