@@ -35,6 +35,10 @@ std::int64_t Descriptor::read_at(std::uint64_t offset, std::span<std::byte> byte
   return static_cast<std::int64_t>(done);
 }
 
+std::int64_t Descriptor::read_some_at(std::uint64_t offset, std::span<std::byte> bytes) const {
+  return ::pread(value_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+}
+
 bool Descriptor::write_at(std::uint64_t offset, std::span<const std::byte> bytes) const {
   while (!bytes.empty()) {
     const ssize_t put = ::pwrite(value_, bytes.data(), bytes.size(), static_cast<off_t>(offset));

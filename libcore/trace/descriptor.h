@@ -27,6 +27,8 @@ class Descriptor {
   int get() const { return value_; }
   // Bytes read, fewer at the end of the file; -1 with errno.
   std::int64_t read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
+  // The same in one system call, which may read less.
+  std::int64_t read_some_at(std::uint64_t offset, std::span<std::byte> bytes) const;
   // False with errno unless all was written.
   bool write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
 

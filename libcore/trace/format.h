@@ -114,7 +114,7 @@ struct Event {
   std::uint16_t group = kNoGroup;  // index in the header's groups
   std::uint16_t peer = 0;          // of a send or receive: rank in the group
   Operation operation = Operation::kForward;
-  Phase phase = Phase::kOther;  // in which it happened
+  Phase phase = Phase::kOther;  // in which it happened; of a communication the one around it
   std::uint8_t flags = 0;
   std::uint8_t reserved = 0;
 

@@ -23,16 +23,18 @@ struct Window {
 };
 
 struct RecorderOptions {
-  Path directory;  // RUN/traces, which exists; empty: nothing is written, phases are still measured
-  Window window;
+  Path directory = {};  // RUN/traces, which exists; empty: nothing is written, phases are still measured
+  Window window = {};
   std::size_t ring_events = std::size_t{1} << 17;  // a power of two: 4 MiB, 64 steps of 2,048 events
+  // The run-delay of the thread that makes the recorder; unreadable: none.
+  Path scheduling = "/proc/thread-self/schedstat";
 };
 
 std::uint64_t now_ns();  // the monotonic clock
 
 class Recorder {
  public:
-  // To be made, and its phases driven, on the thread that trains. Groups are added before the first step.
+  // To be made, and its phases driven, on the thread that trains. Takes 2 ms. A header without a start gets this one.
   Recorder(Header header, const RecorderOptions& options);
   ~Recorder();
   Recorder(const Recorder&) = delete;
@@ -43,10 +45,11 @@ class Recorder {
 
   // Steps and phases: from the thread that made the recorder.
   void begin_step(std::int64_t step);
-  // Writes the record, the window's events, and begins nothing: time until the next begin_step() belongs to no step.
+  // Writes the window's events and the record, with kFirst on the first, and begins nothing: time and events until the
+  // next begin_step() belong to no step, and are not recorded. A step that an exception ended has no record.
   void end_step(std::uint64_t tokens, std::uint32_t flags);
   // Phases nest; the time of the inner one is not the outer one's. Communication inside kCheckpoint and kEvaluation
-  // counts as theirs (kCheckpointComm, kEvaluationComm), whatever its group.
+  // counts as theirs (kCheckpointComm, kEvaluationComm), whatever its group; computation there as theirs likewise.
   void enter(Phase phase);
   void leave();
   // Work that the thread has done in `phase` in this step so far: wall without run-delay and communication, in ns.
@@ -59,6 +62,8 @@ class Recorder {
   void end_event(std::uint64_t slot);
 
  private:
+  friend class ComputeScope;
+  friend class CommunicationScope;
   struct State;
   std::unique_ptr<State> state_;
 };

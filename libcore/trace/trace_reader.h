@@ -43,10 +43,11 @@ class TraceReader {
   std::unique_ptr<State> state_;
 };
 
-// The flight ring beside a trace: its events, oldest first, of the steps in it that are whole. An absent ring gives
-// none; a damaged slot is left out and counted.
+// The flight ring beside a trace: its events, oldest first. An absent ring gives none; a damaged slot is left out and
+// counted.
 struct RingEvents {
-  std::vector<Event> events;
+  std::vector<Event> events;      // of the steps in it that are whole
+  std::vector<Event> unfinished;  // of the step that was under way; without kComplete: so was the event
   std::uint64_t torn = 0;
 };
 RingEvents read_ring(const Path& file);
