@@ -87,16 +87,21 @@ start_daemon() {
 
 start_slurmd() { start_daemon "slurmd-$1" slurmd -D -N "$1" -L "$base/log/slurmd-$1.log"; }
 
-# end_daemon NAME: asks, waits three seconds, kills.
-end_daemon() {
-  local pid i
-  pid=$(alive "$1") || return 0
-  kill -TERM "$pid" 2>/dev/null || true
+# end_daemons NAME...: asks all of them, waits three seconds, kills what is left.
+end_daemons() {
+  local name pid i left
+  for name in "$@"; do
+    if pid=$(alive "$name"); then kill -TERM "$pid" 2>/dev/null || true; fi
+  done
   for ((i = 0; i < 60; ++i)); do
-    alive "$1" >/dev/null || return 0
+    left=no
+    for name in "$@"; do if alive "$name" >/dev/null; then left=yes; fi; done
+    [ "$left" = yes ] || return 0
     sleep 0.05
   done
-  kill -KILL "$pid" 2>/dev/null || true
+  for name in "$@"; do
+    if pid=$(alive "$name"); then kill -KILL "$pid" 2>/dev/null || true; fi
+  done
 }
 
 # Waits until the state of NODE (idle, mix, alloc, down) is one of those after it; 1 after SECONDS.

@@ -149,11 +149,6 @@ explain() {
   grep -hsiE 'fatal|error' "$dir"/log/*.out "$dir"/log/*.log "$dir"/munge/munged.log | tail -n 5 >&2 || true
 }
 
-end_all() {
-  local name
-  for name in $(daemons | sort -r); do end_daemon "$name"; done
-}
-
 need_slurm
 use_dir "$where"
 make_folder
@@ -186,7 +181,8 @@ for attempt in 1 2 3; do
   if [ ! -e "$marker" ]; then name_folder; fi
   printf '%s\n' "$wanted" >"$dir/settings"
   if start_all; then ready; fi
-  end_all
+  # shellcheck disable=SC2046  # names without blanks
+  end_daemons $(daemons)
   if [ -n "$given" ] || ! grep -qs 'Address already in use' "$dir"/log/*; then break; fi
   say "another program took one of the ports $port to $((port + nodes)) (attempt $attempt of 3)"
   rm -rf "$dir/log" "$dir/state" "$dir/munge"

@@ -13,7 +13,7 @@ Cancels the jobs of the cluster in DIR, ends its daemons, and removes DIR. Proce
 cluster that does not run is no error.
 
   --dir DIR     its folder (default: $(default_dir))
-  --keep-logs   leave DIR/log and DIR/etc
+  --keep-logs   leave DIR/log and DIR/etc; the next start there removes them
   --help        this text
 
 Exit codes: 0 nothing of it is left; 2 usage; 7 DIR is no cluster's, or something could not be ended.
@@ -76,7 +76,7 @@ end_tasks() {
 remove_files() {
   local link=$base
   if [ "$keep" = yes ]; then
-    find "$dir" -mindepth 1 -maxdepth 1 -not -name log -not -name etc -exec rm -rf {} +
+    find "$dir" -mindepth 1 -maxdepth 1 -not -name log -not -name etc -not -name ".convoy*" -exec rm -rf {} +
   else
     rm -rf -- "${dir:?}"
   fi
@@ -85,11 +85,8 @@ remove_files() {
 
 cancel_jobs
 end_tasks || true  # a slurmd waits for them
-for name in $(node_names); do
-  if pid=$(alive "slurmd-$name"); then kill -TERM "$pid" 2>/dev/null || true; fi
-done
-for name in $(daemons | grep '^slurmd-' || true) slurmctld; do end_daemon "$name"; done
+# shellcheck disable=SC2046  # names without blanks
+end_daemons $(daemons)
 end_tasks || fail 7 "processes of the cluster do not end: $(tasks '.*' | tr '\n' ' ')"
-end_daemon munged
 remove_files
 printf 'stopped the cluster in %s\n' "$dir"
