@@ -25,6 +25,10 @@ config::MachineFacts machine_facts(comm::Communicator& world, const cluster::Lau
   return facts;
 }
 
+std::string spread_problem(comm::Communicator& world, const cluster::Launch& launch) {
+  return cluster::spread_problem(convoy::train::gather_texts(world, launch.node));
+}
+
 convoy::train::Identity identity(const cluster::Launch& launch) {
   return {.host = launch.node, .pid = getpid(), .job_id = launch.job, .description = cluster::describe(launch)};
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "libcore/cluster/environment.h"
 #include "libcore/comm/communicator.h"
@@ -14,6 +15,8 @@ namespace convoy::apps::train {
 
 // Collective: the ranks find out with whom they share their cores. Throws ConfigError if OMP_NUM_THREADS is no number.
 config::MachineFacts machine_facts(comm::Communicator& world, const cluster::Launch& launch);
+// Collective: why the ranks, as the launcher spread them over the nodes, cannot train; empty if they can.
+std::string spread_problem(comm::Communicator& world, const cluster::Launch& launch);
 convoy::train::Identity identity(const cluster::Launch& launch);
 
 // The launch as the launcher's variables tell it; that of a process started alone where they make no sense, which the

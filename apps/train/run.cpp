@@ -18,12 +18,21 @@ void quieten(int rank) {
   if (rank > 0 && log_level() != LogLevel::kDebug && log_level() != LogLevel::kOff) set_log_level(LogLevel::kError);
 }
 
+// Tells for all ranks what every one of them has found.
+int refuse(const comm::Communicator& world, const std::string& problem) {
+  if (world.rank() == 0) log_error(problem);
+  return static_cast<int>(ExitCode::kUsage);
+}
+
 int run_rank(const config::RunOptions& options, const app::Session& session) {
   const auto start = std::chrono::steady_clock::now();
   const cluster::Launch launch = cluster::read_launch();
+  if (const std::string problem = cluster::launch_problem(launch); !problem.empty())
+    throw AgreedError(ExitCode::kUsage, problem);
   const cluster::StopSignals signals(options.stop.signal);
   const std::unique_ptr<comm::Communicator> world = comm::make_world(launch.world);
   quieten(world->rank());
+  if (const std::string problem = spread_problem(*world, launch); !problem.empty()) return refuse(*world, problem);
   try {
     const convoy::train::Rank rank{*world, identity(launch), machine_facts(*world, launch), start,
                                    [&signals] { return signals.seen(); }};

@@ -67,12 +67,28 @@ Launch from_srun(const Lookup& lookup) {
   return launch;
 }
 
+// In a step that srun made. The ids from 0xfffffffa on are the steps that Slurm makes by itself: of an interactive
+// job's shell, of the batch script.
+bool in_step(const Lookup& lookup) {
+  constexpr std::int64_t kFirstOfSlurmsOwn = 0xfffffffa;
+  const std::optional<std::string> step = lookup("SLURM_STEP_ID");
+  if (!step || !lookup("SLURM_PROCID")) return false;
+  std::int64_t id = 0;
+  std::from_chars(step->data(), step->data() + step->size(), id);
+  return id < kFirstOfSlurmsOwn;
+}
+
+// What srun's plugins for MPI, and Cray's, leave in a task's environment.
+bool connects(const Lookup& lookup) {
+  constexpr std::array<const char*, 4> kMarks = {"PMIX_RANK", "PMIX_NAMESPACE", "PMI_RANK", "PALS_RANKID"};
+  return std::ranges::any_of(kMarks, [&](const char* name) { return lookup(name).has_value(); });
+}
+
 Launch from_launcher(const Lookup& lookup) {
   for (const Names& names : kMpiLaunchers) {
     if (lookup(names.world) && lookup(names.rank)) return from_mpi(lookup, names);
   }
-  const bool in_step = lookup("SLURM_STEP_ID") && lookup("SLURM_PROCID");
-  return in_step ? from_srun(lookup) : Launch{};
+  return in_step(lookup) ? from_srun(lookup) : Launch{};
 }
 
 std::string job_id(const Lookup& lookup) {
@@ -115,6 +131,44 @@ Launch read_launch(const Lookup& lookup) {
         launch.launcher, launch.rank, launch.world, launch.local_rank, launch.local_size));
   }
   return launch;
+}
+
+std::string launch_problem(const Launch& launch, const Lookup& lookup) {
+  if (launch.launcher.empty()) {
+    const int tasks = number(lookup, "SLURM_NTASKS", 1, 1), nodes = number(lookup, "SLURM_JOB_NUM_NODES", 1, 1);
+    if (launch.job.empty() || std::max(tasks, nodes) == 1) return "";
+    return fmt::format(
+        "job {} has {}, but this is one rank alone, started without a launcher: start the ranks with 'srun --mpi=pmix "
+        "convoy-train ...' or 'mpirun convoy-train ...'; if one rank is meant, say so with 'srun --ntasks=1 --nodes=1 "
+        "convoy-train ...'",
+        launch.job, tasks > 1 ? fmt::format("{} tasks", tasks) : fmt::format("{} nodes", nodes));
+  }
+  if (launch.launcher == "srun" && launch.world > 1 && !connects(lookup))
+    return fmt::format(
+        "srun started {} tasks of job {} without anything that connects them (--mpi=none, or Slurm's default is none), "
+        "so that each would be a rank alone: start them with 'srun --mpi=pmix' ('srun --mpi=list' shows what there "
+        "is), or with mpirun",
+        launch.world, launch.job);
+  return "";
+}
+
+std::string spread_problem(const std::vector<std::string>& nodes) {
+  std::vector<std::pair<std::string, int>> counts;  // in the order of the ranks
+  for (const std::string& node : nodes) {
+    const auto same = std::ranges::find(counts, node, &std::pair<std::string, int>::first);
+    if (same == counts.end()) {
+      counts.emplace_back(node, 1);
+    } else {
+      ++same->second;
+    }
+  }
+  const auto [least, most] = std::ranges::minmax(counts, {}, &std::pair<std::string, int>::second);
+  if (counts.empty() || least.second == most.second) return "";
+  const std::size_t ranks = nodes.size(), even = ranks / counts.size();
+  return fmt::format(
+      "the {} ranks are not spread evenly over the {} nodes ({} on {}, {} on {}): every node must have as many; ask "
+      "for it with --ntasks-per-node ({} ranks a node are {}) and leave --ntasks out",
+      ranks, counts.size(), most.second, most.first, least.second, least.first, even, even * counts.size());
 }
 
 std::string describe(const Launch& launch) {

@@ -17,7 +17,7 @@ Lookup process_environment();
 // How this process was started. mpirun's variables win over Slurm's, because under mpirun inside a Slurm job
 // SLURM_PROCID and SLURM_LOCALID are those of mpirun's own daemon, the same for every rank of a node. Slurm's count
 // only in a step that srun started (SLURM_STEP_ID); a batch script's own process is one rank, whatever SLURM_NTASKS
-// says.
+// says, and so is one in the shell of an interactive job.
 struct Launch {
   std::string launcher;  // "mpirun", "pmi" (MPICH's and its relatives'), "srun"; empty if started alone
   int rank = 0;
@@ -30,6 +30,14 @@ struct Launch {
 
 // Throws ConfigError naming variable and value if the launcher's variables make no sense.
 Launch read_launch(const Lookup& lookup = process_environment());
+
+// Why a job that was started like this would not be one job, for the user; empty if nothing is wrong. One rank alone
+// inside a Slurm job of several tasks or nodes: the launcher was forgotten, or several train the same by themselves. A
+// step of srun whose tasks no MPI can connect (--mpi=none). The same on every rank.
+std::string launch_problem(const Launch& launch, const Lookup& lookup = process_environment());
+
+// Why ranks on these nodes (by rank) are spread badly: not as many on each node. Empty if nothing is wrong.
+std::string spread_problem(const std::vector<std::string>& nodes);
 
 // "job 17, rank 3 of 8, process 4242 on node n01": for lock files and records.
 std::string describe(const Launch& launch);

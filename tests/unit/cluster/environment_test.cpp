@@ -78,6 +78,68 @@ TEST(ReadLaunch, NamesTheElementOfAJobArray) {
       "17_3");
 }
 
+TEST(ReadLaunch, InTheShellOfAnInteractiveJobIsOneRank) {
+  // The step of `salloc` with LaunchParameters=use_interactive_step
+  expect_launch(read_launch(fixed({{"SLURM_STEP_ID", "4294967290"},
+                                   {"SLURM_STEP_NUM_TASKS", "2"},
+                                   {"SLURM_PROCID", "0"},
+                                   {"SLURM_JOB_ID", "17"}})),
+                "", {0, 1, 0, 1});
+}
+
+std::string problem(std::map<std::string, std::string> variables) {
+  const Lookup lookup = fixed(std::move(variables));
+  return launch_problem(read_launch(lookup), lookup);
+}
+
+TEST(LaunchProblem, IsOneRankAloneInAJobOfSeveral) {
+  EXPECT_THAT(problem({{"SLURM_JOB_ID", "17"}, {"SLURM_NTASKS", "4"}}),
+              AllOf(HasSubstr("job 17 has 4 tasks"), HasSubstr("srun --mpi=pmix")));
+  EXPECT_THAT(problem({{"SLURM_JOB_ID", "17"}, {"SLURM_JOB_NUM_NODES", "2"}}), HasSubstr("job 17 has 2 nodes"));
+  EXPECT_EQ(problem({{"SLURM_JOB_ID", "17"}, {"SLURM_NTASKS", "1"}, {"SLURM_JOB_NUM_NODES", "1"}}), "");
+  EXPECT_EQ(problem({{"SLURM_JOB_ID", "17"}}), "");
+  EXPECT_EQ(problem({{"SLURM_NTASKS", "4"}}), "") << "left over from sbatch's options, outside of any job";
+}
+
+TEST(LaunchProblem, IsAStepWhoseTasksNothingConnects) {
+  std::map<std::string, std::string> step = {{"SLURM_JOB_ID", "17"}, {"SLURM_STEP_ID", "0"},
+                                             {"SLURM_PROCID", "1"},  {"SLURM_LOCALID", "1"},
+                                             {"SLURM_NTASKS", "4"},  {"SLURM_STEP_NUM_TASKS", "4"}};
+  EXPECT_THAT(problem(step), AllOf(HasSubstr("4 tasks of job 17"), HasSubstr("srun --mpi=pmix")));
+  step["PMIX_RANK"] = "1";
+  EXPECT_EQ(problem(step), "");
+}
+
+// `srun --ntasks=1` in a job of four is meant.
+TEST(LaunchProblem, IsNotAStepOfOneTask) {
+  EXPECT_EQ(problem({{"SLURM_JOB_ID", "17"},
+                     {"SLURM_STEP_ID", "0"},
+                     {"SLURM_PROCID", "0"},
+                     {"SLURM_NTASKS", "4"},
+                     {"SLURM_JOB_NUM_NODES", "2"},
+                     {"SLURM_STEP_NUM_TASKS", "1"}}),
+            "");
+}
+
+// `mpirun` inside a job: its daemon's step says --mpi=none.
+TEST(LaunchProblem, IsNotMpirunInAJob) {
+  EXPECT_EQ(problem({{"SLURM_JOB_ID", "17"},
+                     {"SLURM_STEP_ID", "0"},
+                     {"SLURM_PROCID", "0"},
+                     {"SLURM_NTASKS", "4"},
+                     {"OMPI_COMM_WORLD_SIZE", "4"},
+                     {"OMPI_COMM_WORLD_RANK", "1"}}),
+            "");
+}
+
+TEST(SpreadProblem, NamesANodeWithManyAndOneWithFew) {
+  EXPECT_EQ(spread_problem({"n01"}), "");
+  EXPECT_EQ(spread_problem({"n01", "n01", "n02", "n02"}), "");
+  EXPECT_EQ(spread_problem({"n01", "n02", "n01", "n02"}), "");
+  EXPECT_THAT(spread_problem({"n01", "n01", "n01", "n01", "n02"}),
+              AllOf(HasSubstr("5 ranks"), HasSubstr("4 on n01, 1 on n02"), HasSubstr("2 ranks a node are 4")));
+}
+
 std::string refusal(std::map<std::string, std::string> variables) {
   try {
     read_launch(fixed(std::move(variables)));
