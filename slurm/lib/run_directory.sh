@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What a run of convoy-train says of itself in its run directory. Sourced.
+# shellcheck shell=bash
+
+# run_directory FLAGS...: RUN, as the flags of `convoy-train run` or their configuration name it.
+run_directory() {
+  local settings
+  settings=$(convoy-train run "$@" --print-config) || return 1
+  # A string of TOML: quotes and backslashes have a backslash before them.
+  sed -n 's/^out = "\(.*\)"$/\1/p' <<<"$settings" | tail -n 1 | sed 's/\\\(["\\]\)/\1/g'
+}
+
+# status RUN KEY: a value of status.json; empty where there is none, or null.
+status() {
+  local value
+  value=$(sed -n "s/.*\"$2\":\(\"\([^\"]*\)\"\|[^,}]*\).*/\1/p" "$1/status.json" 2>/dev/null || true)
+  value=${value#\"}
+  value=${value%\"}
+  if [ "$value" != null ]; then printf '%s' "$value"; fi
+}
+
+# outcome RUN CODE: what became of a step that ended with CODE, as one of the documented exit codes. Launchers hide codes (137 and
+# 143 of killed ranks, 1 of mpirun): where they may have, status.json is the witness. A run that is refused leaves the
+# status of an earlier one, or of another job, as it was; its code is never hidden.
+outcome() {
+  case $2 in 0 | 2 | 3 | 4 | 7 | 75) echo "$2"; return ;; esac
+  case $(status "$1" state) in
+    stopped) echo 75 ;;
+    failed) status "$1" exit_code ;;
+    running) echo 5 ;;
+    *) echo "$2" ;;
+  esac
+}
