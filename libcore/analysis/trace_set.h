@@ -61,6 +61,10 @@ class TraceSet {
   std::vector<trace::Event> events(const TraceFile& file, const StepRange& range) const;
 
  private:
+  void make_segments();
+  Segment segment_of(int attempt, const std::vector<int>& members);
+  void say_what_lacks(const Segment& segment);
+
   std::vector<TraceFile> files_;
   std::vector<Segment> segments_;
   std::vector<std::string> incomplete_;

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/analysis/stragglers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "libcore/analysis/slow_interval.h"
+#include "libcore/analysis/statistics.h"
+
+namespace convoy::analysis {
+namespace {
+
+using trace::Phase;
+
+constexpr double kStarved = 0.1;        // of its work, from which on run-delay makes a team's times unusable
+constexpr std::size_t kFewFreedom = 3;  // distances between healthy ranks that make their spread known
+constexpr double kSecondPhase = 0.25;   // of the costliest phase's time: what a rank's further phases must cost
+constexpr double kAlike = 2.0;          // how far the ranks of a slow host may be apart
+constexpr double kMovingShare = 0.02;   // of the step, from which on wandering stalls are worth a sentence
+constexpr double kStall = 0.4;          // a logarithm: half as long again as the others
+
+// What might be a straggler, of one rank and phase.
+struct Candidate {
+  int rank = 0;
+  SlowInterval slow;
+  double seconds = 0.0;             // beyond its peers, over the affected steps
+  double step_seconds = 0.0;        // that these steps took
+  std::size_t first = 0, last = 0;  // affected columns
+  bool against_itself = false;
+  bool few = false;         // fewer than four ranks in its set
+  double own_excess = 0.0;  // against itself: the ratio of its own medians, minus 1
+};
+
+// One phase of all ranks.
+struct PhaseFindings {
+  std::vector<Candidate> candidates;
+  std::vector<double> step_noise, block_noise;  // a row each
+  Spread spread;
+  double moving_seconds = 0.0;  // stalls of whoever had the longest in a step, summed over the steps
+};
+
+class PhaseSearch {
+ public:
+  PhaseSearch(const Comparison& comparison, const Floors& floors, std::size_t phase)
+      : comparison_(comparison), floors_(floors), phase_(phase) {}
+
+  void add_set(const std::vector<int>& ranks) {
+    const Excess excess = excess_over_peers(comparison_, phase_, ranks);
+    std::vector<double> levels;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const RowNoise noise = add_noise(excess.row(i));
+      if (noise.values >= floors_.steps) levels.push_back(noise.level);
+      add_candidates(excess.row(i), ranks[i], ranks.size() < 4, false);
+    }
+    findings_.spread.add(levels);
+    add_stalls(excess);
+  }
+
+  void add_solitary(const std::vector<int>& ranks) {
+    const Excess excess = excess_over_themselves(comparison_, phase_, ranks);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      add_noise(excess.row(i));
+      add_candidates(excess.row(i), ranks[i], false, true);
+    }
+  }
+
+  PhaseFindings take() { return std::move(findings_); }
+
+ private:
+  RowNoise add_noise(std::span<const float> row) {
+    const RowNoise noise = noise_of(row);
+    if (noise.values >= 2) findings_.step_noise.push_back(noise.step);
+    if (noise.values >= 3 * kBlockSteps) findings_.block_noise.push_back(noise.block);
+    return noise;
+  }
+
+  void add_candidates(std::span<const float> row, int rank, bool few, bool against_itself) {
+    for (const SlowInterval& slow : slow_intervals(row, floors_.steps, !against_itself)) {
+      if (against_itself && slow.outside < floors_.steps) continue;
+      Candidate candidate;
+      candidate.rank = rank;
+      candidate.slow = slow;
+      candidate.few = few;
+      candidate.against_itself = against_itself;
+      measure(candidate, row);
+      findings_.candidates.push_back(candidate);
+    }
+  }
+
+  double seconds_at(std::size_t step, int rank) const {
+    return seconds_of(comparison_.own.at(phase_, step, static_cast<std::size_t>(rank)));
+  }
+
+  void measure(Candidate& candidate, std::span<const float> row) const {
+    const SlowInterval& slow = candidate.slow;
+    candidate.first = slow.steps.last;
+    for (std::size_t step = slow.steps.first; step < slow.steps.last; ++step) {
+      if (!is_affected(slow, row[step])) continue;
+      candidate.first = std::min(candidate.first, step);
+      candidate.last = step;
+      const double share = 1.0 - std::exp(slow.level - static_cast<double>(row[step]));
+      candidate.seconds += seconds_at(step, candidate.rank) * share;
+      candidate.step_seconds += static_cast<double>(comparison_.step_seconds[step]);
+    }
+    candidate.own_excess = std::expm1(slow.excess);
+    if (candidate.against_itself) candidate.own_excess = ratio_of_medians(candidate, row);
+  }
+
+  // Of the rank's own work: affected steps over those beside the interval, minus 1.
+  double ratio_of_medians(const Candidate& candidate, std::span<const float> row) const {
+    const Interval& steps = candidate.slow.steps;
+    std::vector<double> slow, healthy;
+    for (std::size_t step = 0; step < row.size(); ++step) {
+      if (std::isnan(row[step])) continue;
+      const bool beside = step < steps.first || step >= steps.last;
+      if (beside)
+        healthy.push_back(seconds_at(step, candidate.rank));
+      else if (is_affected(candidate.slow, row[step]))
+        slow.push_back(seconds_at(step, candidate.rank));
+    }
+    return *median(slow) / *median(healthy) - 1.0;
+  }
+
+  void add_stalls(const Excess& excess) {
+    if (kComparedPhases[phase_] != Phase::kData) return;
+    if (stalls_.empty()) stalls_.assign(excess.steps, 0.0);
+    for (std::size_t i = 0; i < excess.ranks.size(); ++i) {
+      const std::span<const float> row = excess.row(i);
+      for (std::size_t step = 0; step < row.size(); ++step) {
+        if (!(row[step] > static_cast<float>(kStall))) continue;
+        const double stall = seconds_at(step, excess.ranks[i]) * (1.0 - std::exp(-static_cast<double>(row[step])));
+        findings_.moving_seconds += std::max(0.0, stall - stalls_[step]);
+        stalls_[step] = std::max(stalls_[step], stall);
+      }
+    }
+  }
+
+  const Comparison& comparison_;
+  const Floors& floors_;
+  std::size_t phase_;
+  PhaseFindings findings_;
+  std::vector<double> stalls_;  // [step]: the longest
+};
+
+// Whether a candidate is more than the spread of healthy ranks and the noise of steps, and enough to matter.
+class Judge {
+ public:
+  Judge(const Floors& floors, Phase phase, PhaseFindings& findings) : floors_(floors), phase_(phase) {
+    step_noise_ = median(findings.step_noise).value_or(0.0);
+    block_noise_ = median(findings.block_noise).value_or(0.0);
+    freedom_ = findings.spread.freedom();
+    spread_ = std::max(findings.spread.sigma(), floors.spread_per_step_noise * step_noise_);
+  }
+
+  bool names(const Candidate& candidate) const {
+    if (candidate.rank == 0 && (phase_ == Phase::kOther || phase_ == Phase::kCheckpoint)) return false;
+    const double share = phase_ == Phase::kOther ? floors_.step_share_of_other : floors_.step_share;
+    if (candidate.step_seconds <= 0.0 || candidate.seconds < share * candidate.step_seconds) return false;
+    if (candidate.slow.excess < std::log1p(floor(candidate))) return false;
+    const double values = static_cast<double>(candidate.slow.values);
+    const double chance = std::max(step_noise_ / std::sqrt(values),
+                                   block_noise_ / std::sqrt(std::max(1.0, values / static_cast<double>(kBlockSteps))));
+    const double apart = candidate.against_itself ? 0.0 : spread_;
+    return candidate.slow.excess >= floors_.sigmas * std::hypot(chance, apart);
+  }
+
+ private:
+  double floor(const Candidate& candidate) const {
+    if (phase_ == Phase::kCheckpoint) return floors_.excess_of_checkpoint;
+    if (candidate.against_itself) return floors_.excess_of_itself;
+    return candidate.few || freedom_ < kFewFreedom ? floors_.excess_of_few : floors_.excess;
+  }
+
+  const Floors& floors_;
+  Phase phase_;
+  double step_noise_ = 0.0, block_noise_ = 0.0, spread_ = 0.0;
+  std::size_t freedom_ = 0;
+};
+
+Cause cause_of(Phase phase) {
+  switch (phase) {
+    case Phase::kData:
+      return Cause::kData;
+    case Phase::kForward:
+    case Phase::kBackward:
+    case Phase::kOptimizer:
+      return Cause::kCompute;
+    case Phase::kCheckpoint:
+      return Cause::kCheckpoint;
+    default:
+      return Cause::kUnknown;
+  }
+}
+
+Straggler named(const Comparison& comparison, Phase phase, const Candidate& candidate, double training_seconds) {
+  const RankPlace& place = comparison.ranks[static_cast<std::size_t>(candidate.rank)];
+  return {.rank = candidate.rank,
+          .host = place.host,
+          .at = place.at,
+          .cause = cause_of(phase),
+          .phase = phase,
+          .excess_percent = 100.0 * candidate.own_excess,
+          .steps_affected = static_cast<std::int64_t>(candidate.slow.affected),
+          .first_step = comparison.steps[candidate.first],
+          .last_step = comparison.steps[candidate.last],
+          .step_excess_percent = 100.0 * candidate.seconds / candidate.step_seconds,
+          .lost_percent = 100.0 * candidate.seconds / training_seconds,
+          .against_itself = candidate.against_itself};
+}
+
+// The costliest interval of each rank in this phase.
+void add_named(const Comparison& comparison, Phase phase, PhaseFindings& findings, const Floors& floors,
+               double training_seconds, std::vector<Straggler>& stragglers) {
+  const Judge judge(floors, phase, findings);
+  std::map<int, const Candidate*> best;
+  for (const Candidate& candidate : findings.candidates) {
+    if (!judge.names(candidate)) continue;
+    const Candidate*& so_far = best[candidate.rank];
+    if (so_far == nullptr || candidate.seconds > so_far->seconds) so_far = &candidate;
+  }
+  for (const auto& [rank, candidate] : best)
+    stragglers.push_back(named(comparison, phase, *candidate, training_seconds));
+}
+
+// A rank that waits for its cache after one slow phase is a little slow in the next: only what costs is listed.
+void drop_side_effects(std::vector<Straggler>& stragglers) {
+  std::map<int, double> most;
+  for (const Straggler& straggler : stragglers)
+    most[straggler.rank] = std::max(most[straggler.rank], straggler.lost_percent);
+  std::erase_if(stragglers, [&](const Straggler& straggler) {
+    return straggler.lost_percent < kSecondPhase * most[straggler.rank];
+  });
+}
+
+// Where all ranks of one of several hosts are slow alike, it is the host.
+void find_slow_hosts(const Comparison& comparison, std::vector<Straggler>& stragglers) {
+  std::map<std::string, std::size_t> ranks_of;
+  for (const RankPlace& place : comparison.ranks)
+    if (place.present) ++ranks_of[place.host];
+  if (ranks_of.size() < 2) return;
+  std::map<std::pair<std::string, Phase>, std::vector<Straggler*>> slow;
+  for (Straggler& straggler : stragglers) slow[{straggler.host, straggler.phase}].push_back(&straggler);
+  for (auto& [key, members] : slow) {
+    if (members.size() < 2 || members.size() < ranks_of[key.first] || key.second == Phase::kCheckpoint) continue;
+    const auto by_excess = [](const Straggler* a, const Straggler* b) { return a->excess_percent < b->excess_percent; };
+    const auto [least, most] = std::ranges::minmax(members, by_excess);
+    if (most->excess_percent > kAlike * least->excess_percent) continue;
+    for (Straggler* member : members) member->cause = Cause::kHost;
+  }
+}
+
+struct Sets {
+  std::vector<PeerSet> comparable;
+  std::vector<int> solitary;  // ranks that have no peers by layout
+};
+
+Sets sets_of(const Comparison& comparison, std::vector<std::string>& abstained) {
+  Sets sets;
+  for (PeerSet& set : peer_sets(comparison.layout, comparison.ranks)) {
+    const int expected = expected_size(comparison.layout, set);
+    if (expected == 1) {
+      sets.solitary.push_back(set.ranks.front());
+    } else if (set.ranks.size() >= 2 && static_cast<double>(set.ranks.size()) >= kQuorum * expected) {
+      sets.comparable.push_back(std::move(set));
+    } else {
+      abstained.push_back(fmt::format("stage {}: {} of {} peers have a trace, too few to compare", set.pipeline,
+                                      set.ranks.size(), expected));
+    }
+  }
+  if (sets.solitary.size() == 1) sets.solitary.clear();
+  return sets;
+}
+
+std::size_t counted_steps(const Comparison& comparison) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(comparison.step_seconds, [](float seconds) { return !std::isnan(seconds); }));
+}
+
+double training_seconds(const Comparison& comparison) {
+  double sum = 0.0;
+  for (const float seconds : comparison.step_seconds)
+    if (!std::isnan(seconds)) sum += static_cast<double>(seconds);
+  return sum;
+}
+
+// Why the times of this run say nothing, if so.
+std::optional<std::string> hopeless(const Comparison& comparison, const Floors& floors) {
+  const std::size_t steps = counted_steps(comparison);
+  if (steps < floors.steps)
+    return fmt::format("{} steps can be compared (warm-up left out), and {} are needed", steps, floors.steps);
+  if (comparison.threads <= 1) return std::nullopt;
+  const auto most = std::ranges::max_element(comparison.starved);
+  if (most == comparison.starved.end() || static_cast<double>(*most) <= kStarved) return std::nullopt;
+  const auto rank = static_cast<std::size_t>(most - comparison.starved.begin());
+  return fmt::format(
+      "host starved: rank {} had no core for {:.0f} % of its work, and with {} threads a rank no phase's "
+      "own work can be told from that; start fewer ranks or threads a host",
+      rank, 100.0 * static_cast<double>(*most), comparison.threads);
+}
+
+void add_moving_stalls(double moving_seconds, double training, Judgement& judgement) {
+  const auto is_data = [](const Straggler& straggler) { return straggler.phase == Phase::kData; };
+  if (moving_seconds < kMovingShare * training || std::ranges::any_of(judgement.stragglers, is_data)) return;
+  judgement.abstained.push_back(fmt::format(
+      "data: stalls that move between ranks cost up to {:.1f} % of the training time; no single rank causes them",
+      100.0 * moving_seconds / training));
+}
+
+}  // namespace
+
+Judgement find_stragglers(const Comparison& comparison, const Floors& floors) {
+  Judgement judgement;
+  const Sets sets = sets_of(comparison, judgement.abstained);
+  if (sets.comparable.empty() && sets.solitary.empty()) return judgement;
+  if (const std::optional<std::string> reason = hopeless(comparison, floors)) {
+    judgement.abstained.push_back(*reason);
+    return judgement;
+  }
+  judgement.judged = true;
+  const double training = training_seconds(comparison);
+  double moving_seconds = 0.0;
+  for (std::size_t phase = 0; phase < kComparedPhases.size(); ++phase) {
+    PhaseSearch search(comparison, floors, phase);
+    for (const PeerSet& set : sets.comparable) search.add_set(set.ranks);
+    if (!sets.solitary.empty()) search.add_solitary(sets.solitary);
+    PhaseFindings findings = search.take();
+    moving_seconds += findings.moving_seconds;
+    add_named(comparison, kComparedPhases[phase], findings, floors, training, judgement.stragglers);
+  }
+  drop_side_effects(judgement.stragglers);
+  find_slow_hosts(comparison, judgement.stragglers);
+  std::ranges::stable_sort(judgement.stragglers, std::greater{}, &Straggler::lost_percent);
+  add_moving_stalls(moving_seconds, training, judgement);
+  if (!sets.solitary.empty() && judgement.stragglers.empty())
+    judgement.abstained.push_back(
+        "without replicas a rank has no peers: one that is slow in all steps cannot be told from a stage with more "
+        "work");
+  return judgement;
+}
+
+}  // namespace convoy::analysis

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is slow. A rank is named for a phase where its own work exceeds its peers' by more than they differ among
+// themselves, by more than chance gives, by enough to matter, and in most steps of an interval; else nobody is. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "libcore/analysis/excess.h"
+#include "libcore/analysis/report.h"
+
+namespace convoy::analysis {
+
+// The least that is worth a name.
+struct Floors {
+  double excess = 0.03;            // of the phase
+  double excess_of_few = 0.05;     // where fewer than four ranks can be compared
+  double excess_of_itself = 0.10;  // without peers
+  double excess_of_checkpoint = 0.25;
+  double step_share = 0.0025;         // of the training step
+  double step_share_of_other = 0.02;  // for the phase that is none
+  double sigmas = 5.0;
+  double spread_per_step_noise = 0.25;  // healthy ranks differ by at least this share of the noise from step to step
+  std::size_t steps = 10;
+};
+
+struct Judgement {
+  std::vector<Straggler> stragglers;   // the most costly first; lost_percent of this comparison's training time
+  std::vector<std::string> abstained;  // one sentence each
+  bool judged = false;                 // there was enough to say that nobody is slow
+};
+
+Judgement find_stragglers(const Comparison& comparison, const Floors& floors = {});
+
+}  // namespace convoy::analysis

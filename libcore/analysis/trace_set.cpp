@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/analysis/trace_set.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "libcore/analysis/segments.h"
+#include "libcore/base/error.h"
+#include "libcore/base/json.h"
+#include "libcore/trace/trace_reader.h"
+
+namespace convoy::analysis {
+namespace {
+
+constexpr std::int64_t kStretchSteps = 64;
+constexpr std::size_t kFewestSentences = 16;  // of one kind, before they are summed up
+
+struct Scan {
+  TraceFile file;
+  trace::Damage damage;
+};
+
+std::vector<Path> trace_files_below(const Path& run) {
+  std::error_code error;
+  if (!std::filesystem::exists(run, error)) throw ConfigError(fmt::format("{}: no such run folder", run.string()));
+  const Path traces = run / "traces";
+  const Path& folder = std::filesystem::is_directory(traces, error) ? traces : run;
+  std::vector<Path> files;
+  std::filesystem::directory_iterator entries(folder, error);
+  if (error) throw EnvironmentError(fmt::format("{}: cannot be listed: {}", folder.string(), error.message()));
+  for (const auto& entry : entries)
+    if (entry.path().extension() == ".trace" && entry.is_regular_file(error)) files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+// The header's own contradictions, as a clause; empty if it has none.
+std::string contradiction_of(const trace::Header& header) {
+  const auto outside = [](int value, int size) { return value < 0 || value >= size; };
+  if (header.world < 1 || outside(header.rank, header.world))
+    return fmt::format("rank {} of {} ranks", header.rank, header.world);
+  if (std::int64_t{header.tensor} * header.pipeline * header.data != header.world)
+    return fmt::format("a layout of {} x {} x {} for {} ranks", header.data, header.tensor, header.pipeline,
+                       header.world);
+  if (outside(header.at.tensor, header.tensor) || outside(header.at.pipeline, header.pipeline) ||
+      outside(header.at.data, header.data))
+    return "coordinates outside its layout";
+  return {};
+}
+
+Scan scan(const Path& path, const StepRange& range) {
+  trace::TraceReader reader(path);
+  Scan result;
+  result.file.path = path;
+  result.file.header = reader.header();
+  const std::string problem = contradiction_of(reader.header());
+  if (!problem.empty()) throw DataError(fmt::format("{}: the header has {}", path.string(), problem));
+  std::vector<trace::StepRecord> steps;
+  TraceFile& file = result.file;
+  while (reader.next_steps(steps)) {
+    for (const trace::StepRecord& record : steps) {
+      const auto step = static_cast<std::int64_t>(record.step);
+      if (record.duration_ns == 0 || step < range.first || step > range.last) continue;
+      file.first_step = file.steps == 0 ? step : std::min(file.first_step, step);
+      file.last_step = std::max(file.last_step, step);
+      ++file.steps;
+    }
+  }
+  result.damage = reader.damage();
+  return result;
+}
+
+bool same_run(const trace::Header& a, const trace::Header& b) {
+  return a.world == b.world && a.tensor == b.tensor && a.pipeline == b.pipeline && a.data == b.data && a.run == b.run;
+}
+
+// Of the files of one attempt, the header that most of them agree with.
+const trace::Header& common_header(const std::vector<TraceFile>& files, const std::vector<int>& members) {
+  std::size_t best_count = 0;
+  int best = members.front();
+  for (const int candidate : members) {
+    const auto agrees = [&](int other) {
+      return same_run(files[static_cast<std::size_t>(candidate)].header, files[static_cast<std::size_t>(other)].header);
+    };
+    const auto count = static_cast<std::size_t>(std::ranges::count_if(members, agrees));
+    if (count > best_count) {
+      best_count = count;
+      best = candidate;
+    }
+    if (2 * best_count > members.size()) break;
+  }
+  return files[static_cast<std::size_t>(best)].header;
+}
+
+// "2, 3 and 9 more"
+std::string list_of(const std::vector<int>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size() && i < kFewestSentences; ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", numbers[i]);
+  if (numbers.size() > kFewestSentences) text += fmt::format(" and {} more", numbers.size() - kFewestSentences);
+  return text;
+}
+
+// So many files may be open at once.
+void allow_open_files(std::size_t count) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const auto wanted = static_cast<rlim_t>(count + 64);
+  if (limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // refused: opening the file too many says so
+}
+
+// The step records of one rank, in order, from whichever block they are in.
+class RankStream {
+ public:
+  explicit RankStream(const Path& path) : reader_(path) {}
+
+  // Writes the records of steps first .. first + out.size() - 1 to their places.
+  void read(std::int64_t first, std::vector<trace::StepRecord>& out) {
+    const std::int64_t last = first + static_cast<std::int64_t>(out.size()) - 1;
+    for (;;) {
+      for (; next_ < block_.size(); ++next_) {
+        const auto step = static_cast<std::int64_t>(block_[next_].step);
+        if (step > last) return;
+        if (step >= first) out[static_cast<std::size_t>(step - first)] = block_[next_];
+      }
+      next_ = 0;
+      if (!reader_.next_steps(block_)) {
+        block_.clear();
+        return;
+      }
+    }
+  }
+
+ private:
+  trace::TraceReader reader_;
+  std::vector<trace::StepRecord> block_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+TraceSet TraceSet::open(const Path& run, const StepRange& range) {
+  TraceSet set;
+  const std::vector<Path> paths = trace_files_below(run);
+  if (paths.empty())
+    throw DataError(fmt::format("{}: no traces (files *.trace in it or in its folder traces): train with --trace steps",
+                                run.string()));
+  std::string first_problem;
+  for (const Path& path : paths) {
+    try {
+      Scan found = scan(path, range);
+      if (found.damage.any())
+        set.incomplete_.push_back(fmt::format("rank {}: {} steps, {} bytes unreadable in {}", found.file.header.rank,
+                                              found.file.steps, found.damage.bytes, path.filename().string()));
+      set.files_.push_back(std::move(found.file));
+    } catch (const DataError& error) {
+      set.incomplete_.push_back(fmt::format("left out: {}", error.what()));
+      if (first_problem.empty()) first_problem = error.what();
+    }
+  }
+  if (set.files_.empty()) throw DataError(fmt::format("{}: no trace can be read; {}", run.string(), first_problem));
+  set.make_segments();
+  return set;
+}
+
+void TraceSet::make_segments() {
+  std::map<int, std::vector<int>> of_attempt;
+  for (std::size_t i = 0; i < files_.size(); ++i) of_attempt[files_[i].header.attempt].push_back(static_cast<int>(i));
+  std::map<int, Segment> made;
+  std::vector<AttemptSteps> attempts;
+  for (const auto& [attempt, members] : of_attempt) {
+    Segment segment = segment_of(attempt, members);
+    if (segment.first_step <= segment.last_step) attempts.push_back({attempt, segment.first_step, segment.last_step});
+    made.emplace(attempt, std::move(segment));
+  }
+  if (attempts.empty()) {  // nobody finished a step: the newest attempt still says what the run was
+    segments_.push_back(std::move(made.rbegin()->second));
+    return;
+  }
+  for (const AttemptSteps& steps : latest_attempts(attempts)) {
+    Segment segment = made.at(steps.attempt);
+    segment.first_step = steps.first;
+    segment.last_step = steps.last;
+    segments_.push_back(std::move(segment));
+  }
+}
+
+Segment TraceSet::segment_of(int attempt, const std::vector<int>& members) {
+  Segment segment;
+  segment.attempt = attempt;
+  segment.header = common_header(files_, members);
+  segment.file_of_rank.assign(static_cast<std::size_t>(segment.header.world), -1);
+  std::map<std::int64_t, std::vector<int>> short_ranks;
+  for (const int index : members) {
+    const TraceFile& file = files_[static_cast<std::size_t>(index)];
+    if (!same_run(file.header, segment.header)) {
+      incomplete_.push_back(fmt::format("left out: {} is of another run or layout than the other traces of attempt {}",
+                                        file.path.filename().string(), attempt));
+      continue;
+    }
+    int& place = segment.file_of_rank[static_cast<std::size_t>(file.header.rank)];
+    if (place >= 0) {
+      incomplete_.push_back(fmt::format("left out: {} is a second trace of rank {} in attempt {}",
+                                        file.path.filename().string(), file.header.rank, attempt));
+      continue;
+    }
+    place = index;
+    if (file.steps == 0) continue;
+    const bool first = segment.last_step < segment.first_step;
+    segment.first_step = first ? file.first_step : std::min(segment.first_step, file.first_step);
+    segment.last_step = first ? file.last_step : std::max(segment.last_step, file.last_step);
+  }
+  say_what_lacks(segment);
+  return segment;
+}
+
+void TraceSet::say_what_lacks(const Segment& segment) {
+  const std::string attempt = segment.attempt > 1 ? fmt::format(" in attempt {}", segment.attempt) : "";
+  std::vector<int> absent;
+  std::size_t sentences = 0;
+  std::vector<int> more;
+  const std::int64_t steps = segment.last_step - segment.first_step + 1;
+  for (std::size_t rank = 0; rank < segment.file_of_rank.size(); ++rank) {
+    const int index = segment.file_of_rank[rank];
+    if (index < 0) {
+      absent.push_back(static_cast<int>(rank));
+      continue;
+    }
+    const TraceFile& file = files_[static_cast<std::size_t>(index)];
+    // Ranks are killed within a step of each other: one step less is how a run ends.
+    if (file.steps >= steps - 1) continue;
+    if (sentences++ < kFewestSentences)
+      incomplete_.push_back(fmt::format("rank {}{}: {} of {} steps", rank, attempt, file.steps, steps));
+    else
+      more.push_back(static_cast<int>(rank));
+  }
+  if (!more.empty()) incomplete_.push_back(fmt::format("ranks {}{}: not all steps", list_of(more), attempt));
+  if (absent.empty()) return;
+  incomplete_.push_back(absent.size() == 1 ? fmt::format("rank {}{}: no trace", absent.front(), attempt)
+                                           : fmt::format("ranks {}{}: no trace", list_of(absent), attempt));
+}
+
+void TraceSet::for_each_stretch(const Segment& segment, const std::function<void(const Stretch&)>& visit) const {
+  allow_open_files(segment.file_of_rank.size());
+  std::vector<std::unique_ptr<RankStream>> streams(segment.file_of_rank.size());
+  for (std::size_t rank = 0; rank < streams.size(); ++rank) {
+    const int index = segment.file_of_rank[rank];
+    if (index >= 0) streams[rank] = std::make_unique<RankStream>(files_[static_cast<std::size_t>(index)].path);
+  }
+  Stretch stretch;
+  stretch.records.resize(streams.size());
+  for (std::int64_t first = segment.first_step; first <= segment.last_step; first += kStretchSteps) {
+    stretch.first = first;
+    stretch.count = std::min(kStretchSteps, segment.last_step - first + 1);
+    for (std::size_t rank = 0; rank < streams.size(); ++rank) {
+      stretch.records[rank].assign(static_cast<std::size_t>(stretch.count), trace::StepRecord{});
+      if (streams[rank]) streams[rank]->read(first, stretch.records[rank]);
+    }
+    visit(stretch);
+  }
+}
+
+std::vector<trace::Event> TraceSet::events(const TraceFile& file, const StepRange& range) const {
+  const auto wanted = [&](const trace::Event& event) {
+    return event.step >= range.first && static_cast<std::int64_t>(event.step) <= range.last;
+  };
+  std::vector<trace::Event> result;
+  std::set<std::uint32_t> steps_of_window;
+  trace::TraceReader reader(file.path);
+  std::vector<trace::StepRecord> steps;
+  std::vector<trace::Event> events;
+  while (reader.next(steps, events)) {
+    for (const trace::Event& event : events) {
+      if (!wanted(event)) continue;
+      if (result.empty() || result.back().step != event.step) steps_of_window.insert(event.step);
+      result.push_back(event);
+    }
+  }
+  const Path ring = file.path.parent_path() / trace::ring_file_name(file.header.rank, file.header.attempt);
+  for (const trace::Event& event : trace::read_ring(ring).events)
+    if (wanted(event) && !steps_of_window.contains(event.step)) result.push_back(event);
+  std::ranges::stable_sort(result, [](const trace::Event& a, const trace::Event& b) {
+    return std::pair(a.step, a.start_ns) < std::pair(b.step, b.start_ns);
+  });
+  return result;
+}
+
+}  // namespace convoy::analysis

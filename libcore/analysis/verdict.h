@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one sentence that says what a report found. Pure.
+#pragma once
+
+#include <string>
+
+#include "libcore/analysis/report.h"
+
+namespace convoy::analysis {
+
+// `judged`: there was enough evidence to say that nobody is slow.
+std::string verdict_of(const Report& report, bool judged);
+
+}  // namespace convoy::analysis
