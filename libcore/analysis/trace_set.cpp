@@ -19,6 +19,10 @@ namespace convoy::analysis {
 namespace {
 
 constexpr std::int64_t kStretchSteps = 64;
+// Between the records of a run lie no more steps without one than this, and 16 times their number: beyond, step numbers
+// are not to be believed, and columns for all of them would not fit in memory.
+constexpr std::int64_t kWidestGap = 65536;
+constexpr std::int64_t kSpanPerStep = 16;
 constexpr std::size_t kFewestSentences = 16;  // of one kind, before they are summed up
 
 struct Scan {
@@ -54,6 +58,10 @@ std::string contradiction_of(const trace::Header& header) {
   return {};
 }
 
+bool is_sparse(std::int64_t first, std::int64_t last, std::int64_t steps) {
+  return last - first > kSpanPerStep * steps + kWidestGap;
+}
+
 Scan scan(const Path& path, const StepRange& range) {
   trace::TraceReader reader(path);
   Scan result;
@@ -73,6 +81,9 @@ Scan scan(const Path& path, const StepRange& range) {
     }
   }
   result.damage = reader.damage();
+  if (is_sparse(file.first_step, file.last_step, file.steps))
+    throw DataError(fmt::format("{}: {} records of steps {} to {}, which are no run's", path.string(), file.steps,
+                                file.first_step, file.last_step));
   return result;
 }
 
@@ -198,7 +209,8 @@ Segment TraceSet::segment_of(int attempt, const std::vector<int>& members) {
   segment.attempt = attempt;
   segment.header = common_header(files_, members);
   segment.file_of_rank.assign(static_cast<std::size_t>(segment.header.world), -1);
-  std::map<std::int64_t, std::vector<int>> short_ranks;
+  std::int64_t most_steps = 0;  // of the longest file
+  for (const int index : members) most_steps = std::max(most_steps, files_[static_cast<std::size_t>(index)].steps);
   for (const int index : members) {
     const TraceFile& file = files_[static_cast<std::size_t>(index)];
     if (!same_run(file.header, segment.header)) {
@@ -212,11 +224,18 @@ Segment TraceSet::segment_of(int attempt, const std::vector<int>& members) {
                                         file.path.filename().string(), file.header.rank, attempt));
       continue;
     }
+    const bool none_yet = segment.last_step < segment.first_step;
+    const std::int64_t first = none_yet ? file.first_step : std::min(segment.first_step, file.first_step);
+    const std::int64_t last = none_yet ? file.last_step : std::max(segment.last_step, file.last_step);
+    if (file.steps > 0 && is_sparse(first, last, most_steps)) {
+      incomplete_.push_back(fmt::format("left out: {} has steps {} to {}, far from those of the other ranks",
+                                        file.path.filename().string(), file.first_step, file.last_step));
+      continue;
+    }
     place = index;
     if (file.steps == 0) continue;
-    const bool first = segment.last_step < segment.first_step;
-    segment.first_step = first ? file.first_step : std::min(segment.first_step, file.first_step);
-    segment.last_step = first ? file.last_step : std::max(segment.last_step, file.last_step);
+    segment.first_step = first;
+    segment.last_step = last;
   }
   say_what_lacks(segment);
   return segment;
