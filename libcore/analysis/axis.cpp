@@ -71,4 +71,6 @@ std::string tick_label(double value, const Axis& axis) {
   return fmt::format("{:.{}f}", value, decimals_for(distance));
 }
 
+std::string step_label(double step) { return fmt::format("{:.0f}", step); }
+
 }  // namespace convoy::analysis

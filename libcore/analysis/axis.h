@@ -19,5 +19,6 @@ Axis step_axis(double first, double last, int count);
 
 // "2.5", "12 K", "3e-4": as many digits as tell the ticks apart.
 std::string tick_label(double value, const Axis& axis);
+std::string step_label(double step);  // "10000"
 
 }  // namespace convoy::analysis

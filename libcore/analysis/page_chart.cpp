@@ -57,7 +57,7 @@ std::string grid(const Frame& frame) {
   }
   for (const double tick : frame.steps.ticks) {
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>", frame.x(tick), kBottom + 15,
-                       tick_label(tick, frame.steps));
+                       step_label(tick));
   }
   svg += fmt::format("<line class=\"axis\" x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\"/>", kLeft, kRight, kBottom, kBottom);
   return svg +

@@ -52,11 +52,12 @@ double typical_excess(const HeatMap& map, const Straggler& straggler) {
   return *middle;
 }
 
-double high_excess(const HeatMap& map) {
+// That this share of the cells stays below.
+double quantile(const HeatMap& map, double share) {
   std::vector<float> cells;
   std::copy_if(map.cells.begin(), map.cells.end(), std::back_inserter(cells), [](float e) { return std::isfinite(e); });
   if (cells.empty()) return 0.0;
-  const auto at = cells.begin() + static_cast<std::ptrdiff_t>(static_cast<double>(cells.size() - 1) * 0.995);
+  const auto at = cells.begin() + static_cast<std::ptrdiff_t>(static_cast<double>(cells.size() - 1) * share);
   std::nth_element(cells.begin(), at, cells.end());
   return *at;
 }
@@ -78,7 +79,7 @@ std::string column_labels(const HeatMap& map) {
   const Axis axis = step_axis(static_cast<double>(map.first_step), static_cast<double>(last_step(map)), 10);
   for (const double step : axis.ticks) {
     const double place = (step - static_cast<double>(map.first_step) + 0.5) / steps;
-    html += fmt::format("<span style=\"left:{:.2f}%\">{}</span>", 100 * place, tick_label(step, axis));
+    html += fmt::format("<span style=\"left:{:.2f}%\">{}</span>", 100 * place, step_label(step));
   }
   return html + "<b>step</b></div>";
 }
@@ -101,8 +102,9 @@ std::string named_labels(const Report& report) {
   return html + "</div>";
 }
 
-std::string legend(double most, bool has_gaps) {
-  std::string html = "<div class=\"legend\"><span>own work over the peers' median: 0 %";
+std::string legend(double least, double most, bool has_gaps) {
+  std::string html = fmt::format("<div class=\"legend\"><span>own work over the peers' median: {}",
+                                 least > 0 ? percent(least) + " and less" : "0 %");
   html += fmt::format("<span class=\"ramp\"></span>{} and more</span>", percent(most, 0));
   if (has_gaps) html += "<span><span class=\"none\"></span>no record</span>";
   return html + "<output id=\"heat-readout\" class=\"needs-js\">point at a cell for its rank and steps</output></div>";
@@ -132,7 +134,7 @@ Hosts hosts_of(const Report& report) {
   return hosts;
 }
 
-std::string data(const Report& report, double most) {
+std::string data(const Report& report, double least, double most) {
   const HeatMap& map = report.heat_map;
   std::vector<std::uint8_t> codes(map.cells.size());
   std::transform(map.cells.begin(), map.cells.end(), codes.begin(), excess_code);
@@ -141,7 +143,7 @@ std::string data(const Report& report, double most) {
   json.add("rows", map.rows).add("columns", map.columns).add("ranks", report.ranks);
   json.add("first_step", map.first_step).add("last_step", last_step(map));
   json.add("steps_per_column", map.steps_per_column).add("ranks_per_row", map.ranks_per_row);
-  json.add("unit", kUnit).add("octave", kOctave).add("most", most);
+  json.add("unit", kUnit).add("octave", kOctave).add("least", least).add("most", most);
   json.add_raw("hosts", fmt::format("[{}]", fmt::join(hosts.names, ",")));
   json.add_raw("runs", fmt::format("[{}]", fmt::join(hosts.runs, ","))).add("codes", base64(codes));
   return "<script type=\"application/json\" id=\"heat-data\">" + for_script(json.text()) + "</script>\n";
@@ -158,8 +160,10 @@ std::uint8_t excess_code(float excess) {
 
 double excess_of(std::uint8_t code) { return kUnit * (std::exp2((code - 1) / kOctave) - 1); }
 
+double least_excess(const HeatMap& map) { return std::clamp(std::floor(quantile(map, 0.5) * 1000) / 1000, 0.0, 0.05); }
+
 double most_excess(const Report& report) {
-  double most = high_excess(report.heat_map);
+  double most = quantile(report.heat_map, 0.995);
   for (const Straggler& straggler : report.stragglers)
     most = std::max(most, typical_excess(report.heat_map, straggler));
   for (const double round : {0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0}) {
@@ -171,18 +175,18 @@ double most_excess(const Report& report) {
 std::string heat_map_figure(const Report& report) {
   const HeatMap& map = report.heat_map;
   if (!has_cells(map)) return "";
-  const double most = most_excess(report);
+  const double least = least_excess(map), most = most_excess(report);
   const bool has_gaps = std::any_of(map.cells.begin(), map.cells.end(), [](float e) { return std::isnan(e); });
   std::string html = "<div class=\"heat\">" + row_labels(map, report.ranks);
   html += fmt::format(
       "<canvas id=\"heat\" role=\"img\" style=\"height:{}px\" aria-label=\"Excess of each rank's own work "
       "over its peers', {} ranks by {} steps\"></canvas>",
       height_of(map), report.ranks, last_step(map) - map.first_step + 1);
-  html += named_labels(report) + column_labels(map) + "</div>" + legend(most, has_gaps);
+  html += named_labels(report) + column_labels(map) + "</div>" + legend(least, most, has_gaps);
   html +=
       "<noscript><p class=\"note\">The heat map needs JavaScript; the tables say who is slow without "
       "it.</p></noscript>";
-  return html + data(report, most);
+  return html + data(report, least, most);
 }
 
 }  // namespace convoy::analysis

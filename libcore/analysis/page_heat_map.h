@@ -14,6 +14,9 @@ namespace convoy::analysis {
 std::uint8_t excess_code(float excess);
 double excess_of(std::uint8_t code);  // of a code above 0
 
+// Where the colours begin: the median of the cells, which is above 0 where a cell is the largest of several.
+double least_excess(const HeatMap& map);
+
 // Where the colours end, a round number: what named ranks and all but the last half percent of cells stay below.
 double most_excess(const Report& report);
 

@@ -72,10 +72,17 @@ std::string step_tile(const Report& report) {
                           unit.name));
 }
 
+std::string throughput_tile(const Report& report) {
+  constexpr std::string_view kUnit = " tokens/s";
+  std::string rate = tokens_rate(report.tokens_per_second);
+  if (!rate.ends_with(kUnit)) return tile("Throughput", rate, "");
+  rate.resize(rate.size() - kUnit.size());
+  return tile("Throughput", rate, "tokens/s at the median step");
+}
+
 std::string tiles(const Report& report) {
   std::string html = "<dl class=\"tiles\">" + step_tile(report);
-  html +=
-      tile("Throughput", tokens_rate(report.tokens_per_second), report.tokens_per_second ? "at the median step" : "");
+  html += throughput_tile(report);
   const std::string mfu = percent(report.mfu), whole = mfu_line(report);
   const std::size_t rest = std::min(whole.size(), mfu.size() + 1);
   html += tile("MFU", mfu, whole.substr(rest));
@@ -202,6 +209,16 @@ std::string communication(const Report& report) {
   return section("Exposed communication", kNote, html + "</tbody></table>" + bubble(report));
 }
 
+std::string how_to_read() {
+  return section(
+      "How to read this page", "Synchronous training moves at the speed of the slowest rank.",
+      "<ul class=\"plain\"><li>Everybody waits inside collectives: the waiting ranks look slow, the one that "
+      "delays them looks busy. So ranks are judged by own work alone.</li><li>Peers of a rank are those of the "
+      "same pipeline stage and tensor position; a rank without peers is compared with its own other "
+      "steps.</li><li>Where the evidence is thin nobody is named, and the page says so at its "
+      "top.</li></ul>");
+}
+
 StepRange steps_of(const Report& report) {
   StepRange range{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
   for (const Curve* curve : {&report.loss, &report.learning_rate, &report.throughput}) {
@@ -312,7 +329,8 @@ std::string footer() {
 std::string report_html(const Report& report) {
   std::string html = head(report) + "<body>\n<main>\n" + title(report) + verdict(report) + tiles(report);
   html += stragglers(report) + heat_map(report);
-  html += "<div class=\"pair\">" + phases(report) + communication(report) + "</div>\n";
+  html += "<div class=\"pair\"><div>" + phases(report) + "</div><div>" + communication(report) + how_to_read() +
+          "</div></div>\n";
   html += curves(report) + ranks(report) + incomplete(report) + footer();
   return html + fmt::format("</main>\n<script>\n{}</script>\n</body>\n</html>\n", kPageScript);
 }

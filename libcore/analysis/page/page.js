@@ -15,18 +15,16 @@
     return codes;
   };
 
-  const rampColours = () => {
-    const style = getComputedStyle(root);
-    return [0, 1, 2, 3, 4, 5].map((i) => {
-      const hex = parseInt(style.getPropertyValue('--heat' + i).trim().slice(1), 16);
-      return [hex >> 16, (hex >> 8) & 255, hex & 255];
-    });
+  const colour = (name) => {
+    const hex = parseInt(getComputedStyle(root).getPropertyValue(name).trim().slice(1), 16);
+    return [hex >> 16, (hex >> 8) & 255, hex & 255];
   };
 
   const palette = () => {
-    const ramp = rampColours(), colours = new Uint8ClampedArray(256 * 4);
+    const ramp = [0, 1, 2, 3, 4, 5].map((i) => colour('--heat' + i)), colours = new Uint8ClampedArray(256 * 4);
     for (let code = 1; code < 256; ++code) {
-      const at = Math.min(1, excessOf(code) / heat.most) * (ramp.length - 1);
+      const share = (excessOf(code) - heat.least) / (heat.most - heat.least);
+      const at = Math.min(1, Math.max(0, share)) * (ramp.length - 1);
       const low = Math.min(Math.floor(at), ramp.length - 2);
       for (let c = 0; c < 3; ++c) colours[4 * code + c] = ramp[low][c] + (at - low) * (ramp[low + 1][c] - ramp[low][c]);
       colours[4 * code + 3] = 255;
@@ -56,9 +54,12 @@
     canvas.height = height;
     const context = canvas.getContext('2d'), image = context.createImageData(width, height);
     const colours = palette(), across = cellsOf(width, heat.columns), down = cellsOf(height, heat.rows);
-    const gap = height / heat.rows >= 10 * scale;
+    const gap = height / heat.rows >= 10 * scale ? [...colour('--surface'), 255] : null;
     for (let y = 0; y < height; ++y) {
-      if (gap && y > 0 && down[y][0] !== down[y - 1][0]) continue;
+      if (gap && y > 0 && down[y][0] !== down[y - 1][0]) {
+        for (let x = 0; x < width; ++x) image.data.set(gap, 4 * (y * width + x));
+        continue;
+      }
       for (let x = 0; x < width; ++x) {
         let code = 0;
         for (let r = down[y][0]; r < down[y][1]; ++r) {
