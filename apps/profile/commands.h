@@ -24,6 +24,12 @@ struct SynthArguments {
   analysis::SynthOptions options;
 };
 
+struct ImportArguments {
+  std::string format, file, out;
+  bool skip_bad_rows = false;
+};
+
+app::Command import_command(ImportArguments& arguments);
 app::Command synth_command(SynthArguments& arguments);
 
 }  // namespace convoy::apps::profile

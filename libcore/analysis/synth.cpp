@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "libcore/analysis/synth_replay.h"
+#include "libcore/analysis/trace_folder.h"
 #include "libcore/base/error.h"
 #include "libcore/base/json.h"
 #include "libcore/base/random.h"
@@ -69,8 +70,8 @@ trace::Header header_of(const SynthOptions& options, std::size_t rank) {
 // The file of one rank; steps are collected to whole blocks.
 class RankFile {
  public:
-  RankFile(const Path& folder, const SynthOptions& options, std::size_t rank)
-      : writer_(folder / trace::trace_file_name(static_cast<int>(rank), 1), header_of(options, rank)),
+  RankFile(const TraceFolder& folder, const SynthOptions& options, std::size_t rank)
+      : writer_(folder.file_of(static_cast<int>(rank)), header_of(options, rank)),
         clock_(booted_before(options, rank / static_cast<std::size_t>(options.ranks_per_host))) {}
 
   void add(trace::StepRecord record, std::span<const trace::Event> events, std::uint64_t tokens) {
@@ -94,7 +95,7 @@ class RankFile {
   std::vector<trace::StepRecord> steps_;
 };
 
-void write_ranks(const SynthOptions& options, const Path& folder, std::size_t first, std::size_t end) {
+void write_ranks(const SynthOptions& options, const TraceFolder& folder, std::size_t first, std::size_t end) {
   std::vector<std::unique_ptr<RankFile>> files;
   for (std::size_t rank = first; rank < end; ++rank) files.push_back(std::make_unique<RankFile>(folder, options, rank));
   Replay replay(options);
@@ -167,15 +168,12 @@ void write_metrics(const SynthOptions& options, const Path& file) {
 
 void synthesize(const SynthOptions& options, const Path& run) {
   if (std::vector<std::string> problems = problems_of(options); !problems.empty()) throw ConfigError(problems);
-  const Path traces = run / "traces", metrics = run / "metrics.jsonl";
-  for (const Path& taken : {traces, metrics}) {
-    if (std::filesystem::exists(taken))
-      throw EnvironmentError(fmt::format("'{}' exists; choose another folder, or remove it first", taken.string()));
-  }
-  ensure_directory(run);
-  AtomicDirectory folder(traces);
+  const Path metrics = run / "metrics.jsonl";
+  if (std::filesystem::exists(metrics))
+    throw EnvironmentError(fmt::format("'{}' exists; choose another folder, or remove it first", metrics.string()));
+  TraceFolder folder(run);
   for (std::size_t first = 0; first < world_of(options); first += kOpenFiles)
-    write_ranks(options, folder.temporary(), first, std::min(first + kOpenFiles, world_of(options)));
+    write_ranks(options, folder, first, std::min(first + kOpenFiles, world_of(options)));
   write_metrics(options, metrics);
   folder.commit();
 }

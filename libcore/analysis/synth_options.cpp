@@ -7,6 +7,7 @@
 
 #include "libcore/analysis/synth.h"
 #include "libcore/base/units.h"
+#include "libcore/trace/record_check.h"
 
 namespace convoy::analysis {
 namespace {
@@ -88,11 +89,11 @@ std::string read_steps(Keys& keys, SynthFault& fault) {
   return "";
 }
 
-// The longest that a run of these options can take: every fault at once, and jitter at six of its deviations.
-double longest_seconds(const SynthOptions& options) {
+// The longest that a step of these options can take: every fault at once, and jitter at six of its deviations.
+double longest_step_seconds(const SynthOptions& options) {
   double seconds = 2.0 * options.step_seconds;
   for (const SynthFault& fault : options.faults) seconds = seconds * fault.factor + fault.sleep_seconds;
-  return 20.0 * seconds * static_cast<double>(options.steps);
+  return 20.0 * seconds;
 }
 
 void check_faults(const SynthOptions& options, std::int64_t ranks, std::vector<std::string>& problems) {
@@ -148,9 +149,12 @@ std::vector<std::string> problems_of(const SynthOptions& options) {
   if (options.evaluate_every < 0 || options.checkpoint_every < 0)
     problems.push_back("--evaluate-every, --checkpoint-every: must be at least 0, which means never");
   check_faults(options, ranks, problems);
-  if (problems.empty() && longest_seconds(options) > kLongestRunSeconds)
-    problems.push_back(
-        "--steps, --step-time and --fault: the run would last longer than 30 years; use fewer or shorter steps");
+  if (!problems.empty()) return problems;
+  const double step = longest_step_seconds(options);
+  if (step > 1e-9 * static_cast<double>(trace::kLongestStep))
+    problems.push_back("--step-time and --fault: a step could last longer than 52 days; use less of them");
+  if (step * static_cast<double>(options.steps) > kLongestRunSeconds)
+    problems.push_back("--steps, --step-time and --fault: the run could last longer than 30 years; use less of them");
   return problems;
 }
 

@@ -58,6 +58,16 @@ constexpr const char* kTinyModel =
  "max_position_embeddings": 32, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": true, "hidden_act": "silu"}
 )";
 
+// Two steps of two ranks, as another program would log them.
+constexpr const char* kRows =
+    R"({"rank":0,"host":"n01","step":1,"kind":"phase","name":"forward","start_ns":1000,"duration_ns":500}
+{"rank":1,"host":"n01","step":1,"kind":"phase","name":"forward","start_ns":1000,"duration_ns":900}
+{"rank":0,"step":1,"kind":"collective","name":"all_reduce","group":"dp0","sequence":1,"start_ns":1500,"duration_ns":500}
+{"rank":1,"step":1,"kind":"collective","name":"all_reduce","group":"dp0","sequence":1,"start_ns":1900,"duration_ns":100}
+{"rank":0,"step":2,"kind":"phase","name":"forward","start_ns":2000,"duration_ns":500}
+{"rank":1,"step":2,"kind":"phase","name":"forward","start_ns":2000,"duration_ns":500}
+)";
+
 }  // namespace
 
 std::string run_line(const path& folder, const std::string& line) {
@@ -77,6 +87,7 @@ std::string prepare(const path& folder) {
   write(folder / "corpus.jsonl", corpus_lines(folder));
   write(folder / "corpus.jsonl.zst", compressed(corpus_lines(folder)));
   write(folder / "config.json", kTinyModel);
+  write(folder / "rows.jsonl", kRows);
   std::filesystem::create_directories(folder / "data");
   std::filesystem::create_directories(folder / "runs");
   std::vector<std::string> lines = {
