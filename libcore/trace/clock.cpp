@@ -8,11 +8,8 @@
 #include <fstream>
 #include <string>
 
-#include "libcore/trace/recorder.h"
-
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <x86intrin.h>
 #endif
 
 namespace convoy::trace {
@@ -24,8 +21,6 @@ constexpr int kTries = 5;
 constexpr double kLargestDrift = 2e-3;
 
 #if defined(__x86_64__)
-std::uint64_t ticks_now() { return __rdtsc(); }
-
 // The counter runs at one rate on all cores, and the kernel has found so too.
 bool counter_is_steady() {
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -35,7 +30,6 @@ bool counter_is_steady() {
   return source >> name && name == "tsc";
 }
 #else
-std::uint64_t ticks_now() { return 0; }
 bool counter_is_steady() { return false; }
 #endif
 
@@ -85,22 +79,6 @@ void Clock::publish(std::uint64_t ticks, std::uint64_t ns, double ns_per_tick) {
   anchor.ns.store(ns, std::memory_order_release);
   anchor.ns_per_tick.store(ns_per_tick, std::memory_order_release);
   version_.store(version, std::memory_order_release);
-}
-
-std::uint64_t Clock::now() const {
-  if (!uses_counter()) return now_ns();
-  std::uint64_t version, base, ns;
-  double rate;
-  do {
-    version = version_.load(std::memory_order_acquire);
-    const Anchor& anchor = anchors_[version % 2];
-    base = anchor.ticks.load(std::memory_order_acquire);
-    ns = anchor.ns.load(std::memory_order_acquire);
-    rate = anchor.ns_per_tick.load(std::memory_order_acquire);
-  } while (version_.load(std::memory_order_relaxed) != version);
-  const auto elapsed = static_cast<std::int64_t>(ticks_now() - base);
-  return elapsed <= 0 ? ns
-                      : ns + static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<double>(elapsed) * rate));
 }
 
 std::uint64_t Clock::adjust() {

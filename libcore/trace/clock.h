@@ -7,7 +7,21 @@
 #include <atomic>
 #include <cstdint>
 
+#include "libcore/trace/recorder.h"
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
 namespace convoy::trace {
+
+inline std::uint64_t ticks_now() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#else
+  return 0;
+#endif
+}
 
 class Clock {
  public:
@@ -34,5 +48,21 @@ class Clock {
   std::uint64_t first_ticks_ = 0, first_ns_ = 0;
   double first_rate_ = 0.0;
 };
+
+inline std::uint64_t Clock::now() const {
+  if (!uses_counter()) return now_ns();
+  std::uint64_t version, base, ns;
+  double rate;
+  do {
+    version = version_.load(std::memory_order_acquire);
+    const Anchor& anchor = anchors_[version % 2];
+    base = anchor.ticks.load(std::memory_order_acquire);
+    ns = anchor.ns.load(std::memory_order_acquire);
+    rate = anchor.ns_per_tick.load(std::memory_order_acquire);
+  } while (version_.load(std::memory_order_relaxed) != version);
+  const auto elapsed = static_cast<std::int64_t>(ticks_now() - base);
+  if (elapsed <= 0) return ns;
+  return ns + static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<double>(elapsed) * rate));
+}
 
 }  // namespace convoy::trace

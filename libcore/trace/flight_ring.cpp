@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
-#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -17,11 +16,6 @@
 
 namespace convoy::trace {
 namespace {
-
-using Words = std::array<std::uint64_t, 4>;
-static_assert(std::endian::native == std::endian::little && offsetof(Event, reserved) == 31 &&
-              offsetof(Event, flags) == 30 && offsetof(Event, duration) == 8);
-constexpr int kLapShift = 56, kFlagsShift = 48;
 
 [[noreturn]] void refuse(const Path& file, int error) {
   throw EnvironmentError(fmt::format("cannot make the flight ring '{}': {}", file.string(), std::strerror(error)));
@@ -65,32 +59,6 @@ FlightRing::FlightRing(const Path& file, std::size_t events, std::size_t groups)
 
 FlightRing::~FlightRing() {
   if (memory_ != nullptr) ::munmap(memory_, bytes_);
-}
-
-std::uint64_t FlightRing::begin(const Event& event) {
-  const std::uint64_t number = header_->taken.fetch_add(1, std::memory_order_relaxed);
-  const Words words = std::bit_cast<Words>(event);
-  Slot& slot = slots_[number & mask_];
-  slot.words[3].store(0, std::memory_order_relaxed);
-  // Releasing: whoever sees one of these sees that the slot is no longer what it was.
-  slot.words[0].store(words[0], std::memory_order_release);
-  slot.words[1].store(words[1], std::memory_order_release);
-  slot.words[2].store(words[2], std::memory_order_release);
-  slot.words[3].store(words[3] | std::uint64_t{lap_of(number, capacity())} << kLapShift, std::memory_order_release);
-  return number;
-}
-
-void FlightRing::end(std::uint64_t number, std::uint64_t now) {
-  Slot& slot = slots_[number & mask_];
-  const std::uint64_t last = slot.words[3].load(std::memory_order_acquire);
-  if (last >> kLapShift != lap_of(number, capacity())) return;  // so many others began meanwhile
-  const std::uint64_t start = slot.words[0].load(std::memory_order_relaxed);
-  const std::uint64_t units = now > start ? (now - start + Event::kDurationUnit / 2) / Event::kDurationUnit : 0;
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-  const std::uint64_t step = slot.words[1].load(std::memory_order_relaxed) >> 32;
-  slot.words[1].store((units > kMost ? kMost : units) | step << 32, std::memory_order_release);
-  const std::uint64_t flags = units > kMost ? kComplete | kSaturated : kComplete;
-  slot.words[3].store(last | flags << kFlagsShift, std::memory_order_release);
 }
 
 bool FlightRing::read(std::uint64_t number, Event& event) const {

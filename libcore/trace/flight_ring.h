@@ -7,7 +7,9 @@
 // kComplete when it has ended. A slot whose lap is not the one that the count tells was caught while it was written.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -38,7 +40,7 @@ std::uint32_t crc_of(const RingHeader& header);
 
 // In Event::reserved of a slot: which time round, from 1, and never 0.
 inline std::uint8_t lap_of(std::uint64_t slot, std::uint64_t capacity) {
-  return static_cast<std::uint8_t>(1 + (slot / capacity) % 255);
+  return static_cast<std::uint8_t>(1 + (slot >> std::countr_zero(capacity)) % 255);
 }
 
 class FlightRing {
@@ -66,6 +68,10 @@ class FlightRing {
     std::atomic<std::uint64_t> words[4];
   };
   static_assert(sizeof(Slot) == sizeof(Event));
+  using Words = std::array<std::uint64_t, 4>;
+  static constexpr int kLapShift = 56, kFlagsShift = 48;  // in the last word
+  static_assert(std::endian::native == std::endian::little && offsetof(Event, reserved) == 31 &&
+                offsetof(Event, flags) == 30 && offsetof(Event, duration) == 8);
 
   void* memory_ = nullptr;
   std::size_t bytes_ = 0;
@@ -73,5 +79,31 @@ class FlightRing {
   Slot* slots_ = nullptr;
   std::uint64_t mask_ = 0;
 };
+
+inline std::uint64_t FlightRing::begin(const Event& event) {
+  const std::uint64_t number = header_->taken.fetch_add(1, std::memory_order_relaxed);
+  const Words words = std::bit_cast<Words>(event);
+  Slot& slot = slots_[number & mask_];
+  slot.words[3].store(0, std::memory_order_relaxed);
+  // Releasing: whoever sees one of these sees that the slot is no longer what it was.
+  slot.words[0].store(words[0], std::memory_order_release);
+  slot.words[1].store(words[1], std::memory_order_release);
+  slot.words[2].store(words[2], std::memory_order_release);
+  slot.words[3].store(words[3] | std::uint64_t{lap_of(number, capacity())} << kLapShift, std::memory_order_release);
+  return number;
+}
+
+inline void FlightRing::end(std::uint64_t number, std::uint64_t now) {
+  Slot& slot = slots_[number & mask_];
+  const std::uint64_t last = slot.words[3].load(std::memory_order_acquire);
+  if (last >> kLapShift != lap_of(number, capacity())) return;  // so many others began meanwhile
+  const std::uint64_t start = slot.words[0].load(std::memory_order_relaxed);
+  const std::uint64_t units = now > start ? (now - start + Event::kDurationUnit / 2) / Event::kDurationUnit : 0;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  const std::uint64_t step = slot.words[1].load(std::memory_order_relaxed) >> 32;
+  slot.words[1].store((units > kMost ? kMost : units) | step << 32, std::memory_order_release);
+  const std::uint64_t flags = units > kMost ? kComplete | kSaturated : kComplete;
+  slot.words[3].store(last | flags << kFlagsShift, std::memory_order_release);
+}
 
 }  // namespace convoy::trace

@@ -26,7 +26,8 @@ constexpr std::array<std::string_view, kOperations> kOperationNames = {
     "forward",    "backward",  "backward_input", "backward_weight", "all_reduce", "reduce_scatter",
     "all_gather", "broadcast", "send",           "receive",         "barrier"};
 
-constexpr std::array<std::string_view, 5> kGroupNames = {"world", "tensor", "pipeline", "data", "pipeline_ends"};
+constexpr std::array<std::string_view, kGroupKinds> kGroupNames = {"world", "tensor", "pipeline", "data",
+                                                                   "pipeline_ends"};
 
 template <typename Enum, std::size_t size>
 std::optional<Enum> find(const std::array<std::string_view, size>& names, std::string_view name) {
@@ -39,7 +40,6 @@ std::optional<Enum> find(const std::array<std::string_view, size>& names, std::s
 
 std::string_view name_of(Phase phase) { return kPhaseNames.at(static_cast<std::size_t>(phase)); }
 std::optional<Phase> phase_of(std::string_view name) { return find<Phase>(kPhaseNames, name); }
-bool is_communication(Phase phase) { return phase >= Phase::kTensorComm; }
 
 std::string_view name_of(Operation operation) { return kOperationNames.at(static_cast<std::size_t>(operation)); }
 std::optional<Operation> operation_of(std::string_view name) { return find<Operation>(kOperationNames, name); }

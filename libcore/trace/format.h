@@ -48,7 +48,7 @@ inline constexpr std::size_t kPhases = 13;
 // "other", "data", "forward", .., "tensor_communication", ..
 std::string_view name_of(Phase phase);
 std::optional<Phase> phase_of(std::string_view name);
-bool is_communication(Phase phase);
+inline bool is_communication(Phase phase) { return phase >= Phase::kTensorComm; }
 
 struct PhaseTime {
   std::uint64_t wall_ns = 0;
@@ -143,6 +143,7 @@ inline constexpr std::size_t kStepsPerBlock = kBlockPayload / sizeof(StepRecord)
 inline constexpr std::size_t kEventsPerBlock = kBlockPayload / sizeof(Event);
 
 enum class GroupKind : std::uint8_t { kWorld, kTensor, kPipeline, kData, kPipelineEnds };
+inline constexpr std::size_t kGroupKinds = 5;
 std::string_view name_of(GroupKind kind);  // "world", "tensor", ..
 std::optional<GroupKind> group_kind_of(std::string_view name);
 Phase communication_phase(GroupKind kind);  // both pipeline kinds: kPipelineComm

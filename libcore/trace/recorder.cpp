@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <optional>
@@ -39,10 +40,15 @@ Header with_start(Header header) {
 }  // namespace
 
 struct Recorder::State {
-  State(Header h, const RecorderOptions& o) : header(with_start(std::move(h))), options(o), times(o.scheduling) {}
+  State(Header h, const RecorderOptions& o) : header(with_start(std::move(h))), options(o), times(o.scheduling) {
+    index_of_kind.fill(Event::kNoGroup);
+    for (std::size_t i = 0; i < header.groups.size(); ++i)
+      index_of_kind[static_cast<std::size_t>(header.groups[i].kind)] = static_cast<std::uint16_t>(i);
+  }
 
   Header header;
   RecorderOptions options;
+  std::array<std::uint16_t, kGroupKinds> index_of_kind;  // in the header's groups
   Clock clock;
   PhaseTimes times;
   std::optional<TraceWriter> writer;
@@ -77,11 +83,6 @@ struct Recorder::State {
   }
   void end_event(std::uint64_t slot, std::uint64_t now) {
     if (slot != FlightRing::kNoSlot) ring->end(slot, now);
-  }
-  std::uint16_t group_index(GroupKind kind) const {
-    for (std::size_t i = 0; i < header.groups.size(); ++i)
-      if (header.groups[i].kind == kind) return static_cast<std::uint16_t>(i);
-    return Event::kNoGroup;
   }
 };
 
@@ -145,7 +146,9 @@ Recorder::Recorder(Header header, const RecorderOptions& options)
 
 Recorder::~Recorder() = default;
 
-std::uint16_t Recorder::group_index(GroupKind kind) const { return state_->group_index(kind); }
+std::uint16_t Recorder::group_index(GroupKind kind) const {
+  return state_->index_of_kind[static_cast<std::size_t>(kind)];
+}
 
 void Recorder::begin_step(std::int64_t step) {
   State& state = *state_;
@@ -225,7 +228,7 @@ CommunicationScope::CommunicationScope(const Lane& lane, const CommunicationCall
   Event event;
   event.sequence = static_cast<std::uint32_t>(call.sequence);
   event.bytes = byte_units(call.bytes);
-  event.group = state.group_index(call.group);
+  event.group = state.index_of_kind[static_cast<std::size_t>(call.group)];
   event.peer = static_cast<std::uint16_t>(call.peer);
   event.operation = call.operation;
   event.flags = lane_.overlapped ? kOverlapped : 0;
