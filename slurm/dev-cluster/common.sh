@@ -33,9 +33,9 @@ use_dir() {
 
 is_cluster() { [ -e "$marker" ]; }
 
-# When a process began, in ticks since boot: with its id, its identity. Empty if it is gone. The program's name, the second
-# field, may hold blanks.
-began() { sed -n 's/^.*) //p' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20 || true; }
+# When a process began, in ticks since boot: with its id, its identity. Empty if it is gone, or only its parent has not noticed.
+# The program's name, the second field, may hold blanks.
+began() { sed -n 's/^.*) \([^ZX]\) /\1 /p' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20 || true; }
 
 # record NAME PID / forget NAME / alive NAME: the daemons that start.sh and node.sh started, one a line of `processes`.
 record() { printf '%s %s %s\n' "$1" "$2" "$(began "$2")" >>"$processes"; }

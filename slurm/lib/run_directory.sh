@@ -21,14 +21,18 @@ status() {
 }
 
 # outcome RUN CODE: what became of a step that ended with CODE, as one of the documented exit codes. Launchers hide codes (137 and
-# 143 of killed ranks, 1 of mpirun): where they may have, status.json is the witness. A run that is refused leaves the
-# status of an earlier one, or of another job, as it was; its code is never hidden.
+# 143 of killed ranks, 1 of mpirun, 0 of a step that did not start): where they may have, status.json is the witness. A run that
+# is refused leaves the status of an earlier one, or of another job, as it was; its code is never hidden.
 outcome() {
-  case $2 in 0 | 2 | 3 | 4 | 7 | 75) echo "$2"; return ;; esac
-  case $(status "$1" state) in
-    stopped) echo 75 ;;
-    failed) status "$1" exit_code ;;
-    running) echo 5 ;;
+  local state code
+  case $2 in 2 | 3 | 4 | 7 | 75) echo "$2"; return ;; esac
+  state=$(status "$1" state)
+  case $2:$state in
+    0:finished) echo 0 ;;
+    0:*) echo 5 ;;
+    *:stopped) echo 75 ;;
+    *:failed) code=$(status "$1" exit_code) && echo "${code:-5}" ;;
+    *:running) echo 5 ;;
     *) echo "$2" ;;
   esac
 }
