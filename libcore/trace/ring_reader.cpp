@@ -88,11 +88,14 @@ RingEvents read_ring(const Path& path) {
   }
   const std::uint64_t first = counts.taken > counts.capacity ? counts.taken - counts.capacity : 0;
   std::vector<Event> events = read_slots(file, path, counts, first, ring.torn);
-  // Of the step of the oldest event others may have been overwritten, of one that has not ended some are missing.
+  // Of the step of the oldest event others may have been overwritten.
   const std::uint64_t partial = first > 0 && !events.empty() ? events.front().step : 0;
   for (const Event& event : events) {
-    if (event.step <= partial) continue;
-    (event.step <= counts.ended_step ? ring.events : ring.unfinished).push_back(event);
+    if (event.step > counts.ended_step) {
+      ring.unfinished.push_back(event);
+    } else if (event.step > partial) {
+      ring.events.push_back(event);
+    }
   }
   return ring;
 }

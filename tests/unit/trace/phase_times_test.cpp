@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <fstream>
 #include <random>
 
 #include "tests/support/tmp_dir.h"
@@ -17,7 +17,10 @@ constexpr std::uint64_t kUs = 1000, kMs = 1'000'000;
 
 class PhaseTimesTest : public testing::Test {
  protected:
-  void set_delay(std::uint64_t ns) { folder_.write("schedstat", fmt::format("123456789 {} 42\n", ns)); }
+  // In place: a file that is cut to nothing and written again is flushed to the disk.
+  void set_delay(std::uint64_t ns) {
+    std::fstream(folder_ / "schedstat", std::ios::in | std::ios::out) << fmt::format("123456789 {:020} 42\n", ns);
+  }
   std::uint64_t wall(Phase phase) const { return times_.times()[static_cast<std::size_t>(phase)].wall_ns; }
   std::uint64_t delay(Phase phase) const { return times_.times()[static_cast<std::size_t>(phase)].delay_ns; }
   // Three steps without delay: cores are not short.

@@ -2,6 +2,7 @@
 // Headers, records and whole files for the tests of traces.
 #pragma once
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,12 @@ inline Content read_all(TraceReader& reader) {
 inline Content read_all(const Path& file) {
   TraceReader reader(file);
   return read_all(reader);
+}
+
+// Overwrites one byte where it stands.
+inline void patch(const Path& file, std::size_t at, int byte) {
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekp(static_cast<std::streamoff>(at)).put(static_cast<char>(byte));
 }
 
 }  // namespace convoy::trace
