@@ -45,7 +45,7 @@ MailProg=/bin/true
 PropagateResourceLimits=NONE
 # A cluster to try things on answers at once.
 SchedulerType=sched/backfill
-SchedulerParameters=sched_interval=2,bf_interval=2,batch_sched_delay=0
+SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0
 KillWait=5
 SlurmdTimeout=10
 SlurmctldTimeout=10

@@ -21,30 +21,26 @@ SH
 chmod +x pretended/convoy-train
 PATH="$PWD/pretended:$PATH"
 
-# pretend CODE STEPS LIMIT: a job whose attempts end with CODE and with the checkpoints STEPS.
+# pretend NAME CODE STEPS LIMIT: a job whose attempts end with CODE and with the checkpoints STEPS.
 pretend() {
-  rm -rf run count
-  mkdir run
-  echo "$2" >steps
-  job=$(CODE=$1 CONVOY_MAX_REQUEUES=$3 sbatch --parsable --output=%j.log --cpus-per-task=1 "$root/slurm/train.sbatch" --out run)
+  mkdir -p "$1/run"
+  echo "$3" >"$1/steps"
+  job[$1]=$(CODE=$2 CONVOY_MAX_REQUEUES=$4 sbatch --parsable --chdir="$1" --output="$1.log" --cpus-per-task=1 "$root/slurm/train.sbatch" --out run)
 }
+declare -A job
+pretend no_progress 75 '12 12 24' 9
+pretend bounded 75 '1 2 3 4' 1
+pretend numerics 4 '1 2 3 4' 9
+pretend lost_rank 5 '1 2 3 4' 9
 
-pretend 75 '12 12 24' 9
-expect_end "$job" FAILED 75
-expect_equal 1 "$(restarts "$job")" restarts
-expect_in "$job.log" 'this attempt committed no checkpoint'
-
-pretend 75 '1 2 3 4' 1
-expect_end "$job" FAILED 75
-expect_equal 1 "$(restarts "$job")" restarts
-expect_in "$job.log" 'it has been there 1 times'
-
-pretend 4 '1 2 3 4' 9
-expect_end "$job" FAILED 4
-expect_equal 0 "$(restarts "$job")" restarts
-expect_in "$job.log" 'failed with code 4'
-
-# A rank was lost and every node is there: it would be lost again.
-pretend 5 '1 2 3 4' 9
-expect_end "$job" FAILED 5
-expect_equal 0 "$(restarts "$job")" restarts
+# ends NAME STATE_CODE RESTARTS MESSAGE
+ends() {
+  expect_end "${job[$1]}" FAILED "$2"
+  expect_equal "$3" "$(restarts "${job[$1]}")" "restarts of $1"
+  expect_in "$1/$1.log" "$4"
+}
+ends no_progress 75 1 'this attempt committed no checkpoint'
+ends bounded 75 1 'it has been there 1 times'
+ends numerics 4 0 'failed with code 4'
+# Every node is there: the rank would be lost again.
+ends lost_rank 5 0 'failed with code 5'

@@ -5,7 +5,8 @@
 start_cluster --nodes 2
 write_config
 reference
-train -- --out run "${slow[@]}"
+pause_before 13 3
+train -- --out run "${pause[@]}"
 eventually at_step run 12
 scancel "$job"
 expect_end "$job" CANCELLED
@@ -14,5 +15,5 @@ expect_not_in "$job.log" 'back into the queue, for'
 [ -e run/checkpoints/step_000000010 ] || broken 'the checkpoint of step 10 is gone'
 train -- --out run
 expect_end "$job" COMPLETED 0
-expect_in "run/logs/$job-attempt-1.log" 'resume +step [0-9]+ of 40'
+expect_in "run/logs/$job-attempt-1.log" 'resume +step [0-9]+ of 30'
 expect_as_reference run

@@ -6,7 +6,8 @@
 start_cluster --nodes 2
 write_config
 reference
-train -- --out run "${slow[@]}"
+pause_before 4 3
+train -- --out run "${pause[@]}"
 eventually at_step run 3
 scancel --signal=USR2 --batch "$job"
 eventually grep -q 'back into the queue' "$job.log"

@@ -2,23 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whatever the submitting shell is like: an empty environment, another directory, leftovers of another job.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154
-start_cluster --nodes 2
+start_cluster --nodes 2 --cpus 8
 write_config
+declare -A submitted
 if [ "$(id -u)" -eq 0 ]; then
-  train --export=NONE --export="CONVOY_MAX_REQUEUES=3" -- --out first
-  expect_end "$job" COMPLETED 0
-  train --export=NONE -- --out second
-  expect_end "$job" COMPLETED 0
+  train --export=NONE -- --out none
+  submitted[none]=$job
 else
   printf 'an ordinary user cannot run jobs with --export=NONE on a private cluster\n'
 fi
-
-SLURM_NTASKS=7 SLURM_NTASKS_PER_NODE=7 SLURM_PROCID=3 SLURM_STEP_ID=0 SLURM_LOCALID=3 train -- --out third
-expect_end "$job" COMPLETED 0
-expect_in "third/logs/$job-attempt-1.log" '4 ranks'
-
+# Several of these in one shell, as after `salloc` or inside of another job.
+leftovers=(SLURM_PROCID=3 SLURM_STEP_ID=0 SLURM_LOCALID=3 SLURM_STEP_NUM_TASKS=7 SLURM_TASKS_PER_NODE=7)
+submitted[stale]=$(env "${leftovers[@]}" sbatch --parsable --output=%j.log "${two_by_two[@]}" "$root/slurm/train.sbatch" \
+  --config run.toml --out stale)
 mkdir elsewhere
-job=$(cd elsewhere && sbatch --parsable --chdir="$work" --output="$work/%j.log" "${two_by_two[@]}" "$root/slurm/train.sbatch" \
-  --config run.toml --out fourth)
-expect_end "$job" COMPLETED 0
-[ -s fourth/status.json ] || broken 'no fourth/status.json'
+submitted[elsewhere]=$(cd elsewhere && sbatch --parsable --chdir="$work" --output="$work/%j.log" "${two_by_two[@]}" \
+  "$root/slurm/train.sbatch" --config run.toml --out elsewhere/run)
+for name in "${!submitted[@]}"; do expect_end "${submitted[$name]}" COMPLETED 0; done
+expect_in "stale/logs/${submitted[stale]}-attempt-1.log" '4 ranks'
+[ -s elsewhere/run/status.json ] || broken 'no elsewhere/run/status.json'

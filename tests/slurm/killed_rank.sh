@@ -4,7 +4,8 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154
 start_cluster --nodes 2
 write_config
-train -- --out run "${endless[@]}"
+pause_before 3 60
+train -- --out run "${pause[@]}"
 eventually at_step run 2
 pid=$(rank_processes 3)
 [ -n "$pid" ] || broken 'found no process of rank 3'

@@ -4,7 +4,7 @@
 # run.sh NAME BIN_FOLDER SECONDS. Exit code 77: skipped, because Slurm is not installed. After SECONDS all of it is ended.
 set -euo pipefail
 
-name=$1 bin=$2 seconds=$3
+case=$1 bin=$2 seconds=$3
 if [ -z "${CONVOY_SLURM_TEST_LIMITED-}" ]; then
   export CONVOY_SLURM_TEST_LIMITED=yes
   exec timeout --kill-after=30 "$seconds" bash "${BASH_SOURCE[0]}" "$@"
@@ -58,5 +58,5 @@ trap 'printf "the case ran past its %s s, or was interrupted\n" "$seconds"; exit
 mkdir -p "$work"
 cd "$work"
 # shellcheck source=/dev/null  # the case
-. "$here/$name.sh"
-printf 'passed: %s\n' "$name"
+. "$here/$case.sh"
+printf 'passed: %s\n' "$case"

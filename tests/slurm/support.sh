@@ -37,7 +37,7 @@ eventually() {
   done
 }
 
-# A small model, and a run of it that takes a moment a step, so that something can happen meanwhile.
+# A small model, and a run of it that takes a second or two.
 write_config() {
   cat >model.json <<'JSON'
 {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 1024, "hidden_size": 64, "intermediate_size": 172,
@@ -52,7 +52,7 @@ foreign-data = true
 sequence-length = 32
 global-batch-size = 8
 micro-batch-size = 2
-steps = 40
+steps = 30
 checkpoint-every = "10"
 threads = 1
 precision = "fp32"
@@ -60,9 +60,8 @@ lr = 1e-3
 tensorboard = false
 TOML
 }
-slow=(--fault "slow:rank=0,sleep=100ms,phase=data")
-# One that does not end before something happens to it.
-endless=(--fault "slow:rank=0,sleep=1s,phase=data")
+# pause_before STEP SECONDS: the flags, in `pause`, of a run that stands still before STEP ends, so that something can happen to it.
+pause_before() { pause=(--fault "slow:rank=0,sleep=$2s,phase=data,steps=$1-$1"); }
 two_by_two=(--nodes=2 --ntasks-per-node=2 --cpus-per-task=1)
 
 # train [SBATCH_OPTION]... -- FLAGS...: submits train.sbatch on two nodes with two tasks each; the job's id is in `job`, and its log

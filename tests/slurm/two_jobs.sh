@@ -5,7 +5,8 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154
 start_cluster --nodes 4
 write_config
-train -- --out run "${endless[@]}"
+pause_before 3 60
+train -- --out run "${pause[@]}"
 first=$job
 eventually at_step run 2
 train -- --out run
@@ -20,7 +21,8 @@ train -- --out run
 expect_end "$job" COMPLETED 0
 
 # Elements of one array are jobs of their own.
-train --array=0-1 -- --out second "${slow[@]}"
+pause_before 3 5
+train --array=0-1 -- --out second "${pause[@]}"
 eventually is_over "${job}_0"
 eventually is_over "${job}_1"
 expect_equal 'COMPLETED FAILED ' "$(for i in 0 1; do state "${job}_$i"; done | sort | tr '\n' ' ')" 'the states of both elements'
