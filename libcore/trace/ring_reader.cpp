@@ -91,7 +91,7 @@ RingEvents read_ring(const Path& path) {
   // Of the step of the oldest event others may have been overwritten.
   const std::uint64_t partial = first > 0 && !events.empty() ? events.front().step : 0;
   for (const Event& event : events) {
-    if (event.step > counts.ended_step) {
+    if (event.step > counts.ended_step || (event.flags & kComplete) == 0) {
       ring.unfinished.push_back(event);
     } else if (event.step > partial) {
       ring.events.push_back(event);

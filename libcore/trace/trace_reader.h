@@ -46,8 +46,8 @@ class TraceReader {
 // The flight ring beside a trace: its events, oldest first. An absent ring gives none; a damaged slot is left out and
 // counted.
 struct RingEvents {
-  std::vector<Event> events;      // of the steps in it that are whole
-  std::vector<Event> unfinished;  // of the step that was under way; without kComplete: so was the event
+  std::vector<Event> events;      // of the steps in it that are whole, all complete
+  std::vector<Event> unfinished;  // of the step that was under way; those without kComplete were too
   std::uint64_t torn = 0;
 };
 RingEvents read_ring(const Path& file);
