@@ -256,14 +256,7 @@ void tell(const std::string& title, std::string_view place, std::string_view mes
 // An error that this rank met.
 int failed(const Program& program, const std::string& title, ExitCode code, std::string_view message) {
   tell(title, program.place, message);
-  if (program.after_error) program.after_error(static_cast<int>(code));
   return static_cast<int>(code);
-}
-
-// An error that every rank ends with.
-int agreed(const Program& program, const std::string& title, const AgreedError& error) {
-  if (program.rank == 0) tell(title, "", error.what());
-  return static_cast<int>(error.code());
 }
 
 int refused(const Program& program, const std::string& title, const ConfigError& error) {
@@ -273,7 +266,6 @@ int refused(const Program& program, const std::string& title, const ConfigError&
     return failed(program, title, error.code(), message);
   }
   tell(title, "", message);
-  if (program.after_error) program.after_error(static_cast<int>(error.code()));
   return static_cast<int>(error.code());
 }
 
@@ -285,8 +277,6 @@ int run(const Program& program, int argc, const char* const* argv) {
     return flushed(dispatch(program, Texts(argv, argv + argc), title));
   } catch (const ConfigError& error) {
     return refused(program, title, error);
-  } catch (const AgreedError& error) {
-    return agreed(program, title, error);
   } catch (const Error& error) {
     return failed(program, title, error.code(), error.what());
   } catch (const std::bad_alloc& error) {

@@ -41,14 +41,11 @@ struct Program {
   std::vector<Command> commands = {};
   std::vector<std::pair<std::string, std::string>> libraries = {};  // name and version, for --version
 
-  // Of several processes that run the same command line as one job, so that an error is told once: rank 0 tells what all
-  // find alike (AgreedError), what one meets is told by it behind its `place` ("rank 3 (node n02)"). A ConfigError all
-  // find alike too; the other ranks tell theirs only if they are still there when rank 0's has ended the job.
+  // Of several processes that run the same command line as one job, so that an error is told once: what one meets is told
+  // by it behind its `place` ("rank 3 (node n02)"); a ConfigError all find alike, and the other ranks tell theirs only if
+  // they are still there when rank 0's has ended the job.
   int rank = 0;
   std::string place = {};
-  // After an error that not all ranks have alike, with the exit code: to end the job's other ranks. What the command left
-  // behind is gone by then, so what this needs must live outside of it.
-  std::function<void(int exit_code)> after_error = {};
 };
 
 // Runs `program` on the command line; returns the process's exit code. Never throws.

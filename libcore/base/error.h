@@ -59,12 +59,6 @@ class EnvironmentError : public Error {
   explicit EnvironmentError(const std::string& message) : Error(ExitCode::kEnvironment, message) {}
 };
 
-// What some rank of a job met, thrown by every rank alike (comm::together): rank 0 tells it for all.
-class AgreedError : public Error {
- public:
-  using Error::Error;
-};
-
 // Our own bug. Exit code 1.
 class InternalError : public std::logic_error {
  public:

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "libcore/base/error.h"
 
 namespace convoy::comm {
 namespace {
@@ -40,23 +39,6 @@ Verdict agree(Communicator& group, device::Stream& stream, int code, const std::
   const std::vector<std::int64_t> sames = all_gather_one(group, stream, same);
   verdict.alike = std::ranges::all_of(sames, [](std::int64_t one) { return one == 1; });
   return verdict;
-}
-
-void together(Communicator& world, device::Stream& stream, const std::function<void()>& body) {
-  if (world.size() == 1) return body();
-  int code = 0;
-  std::string message;
-  try {
-    body();
-  } catch (const std::exception& error) {
-    code = static_cast<int>(exit_code_of(error));
-    message = error.what();
-  }
-  const Verdict verdict = agree(world, stream, code, message);
-  if (verdict.failed.empty()) return;
-  const bool all = static_cast<int>(verdict.failed.size()) == world.size();
-  const std::string place = all ? "" : world.place_of(verdict.failed.front()) + ": ";
-  throw AgreedError(static_cast<ExitCode>(verdict.code), place + verdict.message);
 }
 
 std::string broadcast_text(Communicator& group, device::Stream& stream, const std::string& text, int root) {

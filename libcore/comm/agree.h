@@ -3,7 +3,6 @@
 // that ranks tell each other. Every function is collective over its group.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,11 +19,6 @@ struct Verdict {
 
 // Every rank calls it with its own exit code (0: all is well) and message, and gets the same verdict.
 Verdict agree(Communicator& group, device::Stream& stream, int code, const std::string& message);
-
-// Runs `body` on every rank, each of which calls this. If it throws on any, every rank throws an AgreedError with the
-// exit code and the message of the first such rank, which the message names unless all failed. `body` makes no call
-// of the world that a rank could miss by throwing before it.
-void together(Communicator& world, device::Stream& stream, const std::function<void()>& body);
 
 // Rank `root`'s text, on all ranks.
 std::string broadcast_text(Communicator& group, device::Stream& stream, const std::string& text, int root);

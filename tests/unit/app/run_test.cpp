@@ -17,7 +17,6 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
@@ -48,7 +47,6 @@ class Run : public testing::Test {
   Session session_;
   int rank_ = 0;
   std::string place_;
-  std::vector<int> ended_;  // with which exit code, by after_error
 
  private:
   Program program() {
@@ -72,8 +70,7 @@ class Run : public testing::Test {
             .commands = {train, plan},
             .libraries = {{"oneDNN", "2.6.3"}},
             .rank = rank_,
-            .place = place_,
-            .after_error = [this](int code) { ended_.push_back(code); }};
+            .place = place_};
   }
   std::int64_t devices_ = 1;
 };
@@ -215,26 +212,11 @@ TEST_F(Run, TurnsExceptionsIntoTheDocumentedCodes) {
   std::_Exit(run(program, static_cast<int>(arguments.size()), arguments.data()));
 }
 
-TEST_F(Run, WhatAllRanksFindIsToldByTheFirst) {
-  action_ = [](const Session&) -> int { throw AgreedError(ExitCode::kData, "rank 1: shard 7 is torn"); };
-  place_ = "rank 0 (node n01)";
-  const Said first = call({"run"});
-  rank_ = 1;
-  place_ = "rank 1 (node n01)";
-  const Said second = call({"run"});
-  EXPECT_EQ(first.err, "convoy-train run: error: rank 1: shard 7 is torn\n");
-  EXPECT_EQ(second.err, "");
-  EXPECT_EQ(first.code, 3);
-  EXPECT_EQ(second.code, 3);
-  EXPECT_THAT(ended_, IsEmpty());
-}
-
 TEST_F(Run, WhatOneRankMeetsIsToldWithItsPlace) {
   action_ = [](const Session&) -> int { throw ClusterError("the network is gone"); };
   rank_ = 3;
   place_ = "rank 3 (node n02)";
   EXPECT_EQ(call({"run"}).err, "convoy-train run: rank 3 (node n02): error: the network is gone\n");
-  EXPECT_THAT(ended_, ElementsAre(5));
 }
 
 TEST_F(Run, AWrongCommandLineIsToldWithoutAPlaceByTheFirstRank) {
@@ -244,7 +226,6 @@ TEST_F(Run, AWrongCommandLineIsToldWithoutAPlaceByTheFirstRank) {
   place_ = "rank 1 (node n01)";
   // It is still there: it may be the only one whose node lacks the file.
   EXPECT_THAT(call({"run", "--stpes", "3"}).err, StartsWith("convoy-train run: rank 1 (node n01): error: unknown flag"));
-  EXPECT_THAT(ended_, ElementsAre(2, 2));
 }
 
 TEST_F(Run, OnAFullDiskBehindStdoutEndsWithSeven) {
