@@ -24,11 +24,19 @@ std::int64_t allocation_count() { return count.load(std::memory_order_relaxed); 
 
 }  // namespace convoy::ops::test
 
-// The other forms of new and delete call these.
+// The other forms of new and delete call these; those that do not throw only where no sanitizer has forms of its own.
 void* operator new(std::size_t bytes) { return counted(bytes, alignof(std::max_align_t)); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return counted(bytes, static_cast<std::size_t>(alignment));
 }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return ::operator new(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void operator delete(void* pointer, const std::nothrow_t&) noexcept { std::free(pointer); }
 void operator delete(void* pointer) noexcept { std::free(pointer); }
 void operator delete(void* pointer, std::size_t) noexcept { std::free(pointer); }
 void operator delete(void* pointer, std::align_val_t) noexcept { std::free(pointer); }
