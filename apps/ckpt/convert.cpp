@@ -13,6 +13,7 @@
 #include "libcore/base/json.h"
 #include "libcore/base/units.h"
 #include "libcore/checkpoint/save.h"
+#include "libcore/checkpoint/step_directory.h"
 
 namespace convoy::apps::ckpt {
 namespace {
@@ -134,6 +135,7 @@ void print_result(const Source& source, const Manifest& result, const ConvertArg
 void prepare_place(const std::string& out) {
   if (out.empty()) throw ConfigError("--out '': expected the name of a folder to create");
   const Path path(out);
+  checkpoint::refuse_inside_checkpoint(path);
   const Path parent = (path.has_filename() ? path : path.parent_path()).parent_path();
   if (!parent.empty()) ensure_directory(parent);
 }

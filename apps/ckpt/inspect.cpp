@@ -9,6 +9,7 @@
 
 #include "apps/ckpt/commands.h"
 #include "apps/ckpt/statistics.h"
+#include "libcore/base/error.h"
 #include "libcore/base/json.h"
 #include "libcore/base/units.h"
 
@@ -31,6 +32,12 @@ std::vector<std::size_t> chosen(const Source& source, const Manifest& inventory,
                           [&](std::size_t i) { return inventory.tensors[i].state == checkpoint::kWeight; });
   }
   return rows;
+}
+
+void expect_any(const Source& source, const Manifest& inventory, const std::string& pattern) {
+  if (!chosen(source, inventory, pattern).empty()) return;
+  throw ConfigError(fmt::format("--tensors '{}': none of {} tensors has such a name; the first is {}", pattern,
+                                source.table.size(), source.table.front().name));
 }
 
 std::string step_text(const Source& source, const checkpoint::Progress& progress) {
@@ -168,6 +175,7 @@ app::Command inspect_command(InspectArguments& arguments) {
   command.run = [&arguments](const app::Session& session) {
     const Source source = open_source(arguments.checkpoint);
     const Manifest inventory = inventory_of(source);
+    expect_any(source, inventory, arguments.tensors);
     session.json ? print_json(source, inventory, arguments) : print_text(source, inventory, arguments);
     return 0;
   };

@@ -193,7 +193,10 @@ void write_file_atomically(const Path& path, std::string_view content) {
 
 AtomicDirectory::AtomicDirectory(Path path)
     : path_(without_trailing_slash(std::move(path))), temporary_(temporary_sibling(path_)) {
-  if (std::filesystem::exists(std::filesystem::symlink_status(path_))) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::symlink_status(path_, error);
+  if (!std::filesystem::status_known(status)) refuse(error.value(), "create", "folder", path_);
+  if (std::filesystem::exists(status)) {
     throw EnvironmentError(fmt::format("'{}' exists already; remove it or choose another name", path_.string()));
   }
   if (::mkdir(temporary_.c_str(), 0777) != 0) refuse(errno, "create", "folder", path_);
@@ -276,9 +279,9 @@ void MappedFile::release(std::span<const std::byte> part) const {
 }
 
 void ensure_directory(const Path& path) {
-  std::error_code error;
+  std::error_code error, ignored;
   std::filesystem::create_directories(path, error);
-  if (!std::filesystem::is_directory(path)) {
+  if (!std::filesystem::is_directory(path, ignored)) {
     throw EnvironmentError(fmt::format("cannot create folder '{}': {}", path.string(),
                                        error ? error.message() : "a file of that name is in the way"));
   }

@@ -214,7 +214,7 @@ void Checkpoint::Content::verify_tensor(std::size_t number) {
     const std::int64_t block_elements = kChecksumBlock / static_cast<std::int64_t>(tensor::size_of(tensor.dtype));
     for (std::size_t i = 0; i < fragment.crc32c.size(); ++i) {
       sum += digest_part(block(fragment, i, buffer), tensor.dtype, tensor.shape, fragment.box,
-                            static_cast<std::int64_t>(i) * block_elements);
+                         static_cast<std::int64_t>(i) * block_elements);
     }
   }
   if (sum == tensor.digest) return;
@@ -230,14 +230,22 @@ void Checkpoint::verify() const {
   for (std::size_t i = 0; i < content_->manifest.tensors.size(); ++i) content_->verify_tensor(i);
 }
 
+Checkpoint open_step(const Path& checkpoints, std::int64_t step) {
+  Checkpoint opened(checkpoints / step_directory_name(step));
+  const std::int64_t held = opened.manifest().description.progress.step;
+  if (held == step) return opened;
+  throw DataError(fmt::format("'{}' holds step {}: it was renamed, or copied from elsewhere; name it {}, or remove it",
+                              opened.path().string(), held, step_directory_name(held)));
+}
+
 std::optional<Path> newest_checkpoint(const Path& checkpoints, std::vector<std::string>& skipped) {
   std::vector<std::int64_t> steps = step_directories(checkpoints);
   std::sort(steps.rbegin(), steps.rend());
   for (const std::int64_t step : steps) {
-    Path folder = checkpoints / step_directory_name(step);
     try {
-      const Checkpoint opened(folder);
-      return folder;
+      return open_step(checkpoints, step).path();
+    } catch (const EnvironmentError&) {
+      throw;
     } catch (const Error& error) {
       skipped.emplace_back(error.what());
     }

@@ -42,8 +42,12 @@ class Checkpoint {
   std::unique_ptr<Content> content_;
 };
 
+// The directory of `step` in a folder of checkpoints. DataError if it holds another step than its name says.
+Checkpoint open_step(const Path& checkpoints, std::int64_t step);
+
 // The newest step of a run directory's checkpoints that is committed and opens; none if there is none. Broken ones that
-// are newer are named in `skipped`.
+// are newer are named in `skipped`; one that this process may not read, or a disk that fails, is an EnvironmentError:
+// it may be sound, and what is older would be trained on over it.
 std::optional<Path> newest_checkpoint(const Path& checkpoints, std::vector<std::string>& skipped);
 
 // Whether a folder is one of ours (it has a manifest or a COMMIT), rather than a Hugging Face folder.

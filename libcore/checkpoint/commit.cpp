@@ -62,14 +62,15 @@ Json parse_commit(const Path& path) {
     Json tree = Json::parse(text);
     if (!tree.is_object()) throw DataError(fmt::format("{}: expected a JSON object", path.string()));
     return tree;
-  } catch (const Json::exception& error) {
-    throw DataError(fmt::format("{}: is not valid JSON: {}", path.string(), error.what()));
+  } catch (const Json::exception&) {
+    throw DataError(fmt::format("{}: is not valid JSON; use another checkpoint", path.string()));
   }
 }
 
 void expect(const Path& path, const Json& commit, const Vouched& vouched) {
   const auto it = commit.find(vouched.field);
-  if (it == commit.end()) throw DataError(fmt::format("{}: {} is missing", path.string(), vouched.field));
+  if (it == commit.end())
+    throw DataError(fmt::format("{}: {} is missing; use another checkpoint", path.string(), vouched.field));
   const std::string found = it->dump(-1, ' ', false, Json::error_handler_t::replace);
   if (found != vouched.json) {
     throw DataError(
@@ -100,14 +101,13 @@ std::uint64_t write_commit(const Path& folder, Manifest manifest) {
 
 Manifest read_committed(const Path& folder) {
   const Path commit_path = folder / kCommitFile, path = folder / kManifestFile;
-  std::error_code ignored;
-  if (!std::filesystem::exists(commit_path, ignored)) {
+  if (!is_there(commit_path)) {
     throw DataError(
         fmt::format("'{}' has no {}: its save was not finished, or it is no checkpoint", folder.string(), kCommitFile));
   }
   const Json commit = parse_commit(commit_path);
-  if (!std::filesystem::exists(path, ignored))
-    throw DataError(fmt::format("'{}' is missing; the checkpoint is incomplete", path.string()));
+  if (!is_there(path)) throw DataError(fmt::format("'{}' is missing; the checkpoint is incomplete", path.string()));
+  (void)FileHandle(path, FileHandle::Mode::kRead).size();  // refuses what is no regular file, and may have no end
   const std::string text = read_file(path, "manifest");
   // The hash before the content: a changed manifest is named as such, not by what its change broke.
   const std::string sha = json_quoted(sha256_hex(text));
@@ -115,7 +115,7 @@ Manifest read_committed(const Path& folder) {
       json_quoted(commit["manifest_sha256"].get<std::string>()) != sha) {
     throw DataError(
         fmt::format("{}: does not belong to {}, whose manifest_sha256 is {} where this file's is {}; one of "
-                    "the two was changed",
+                    "the two was changed; use another checkpoint",
                     path.string(), kCommitFile,
                     commit["manifest_sha256"].dump(-1, ' ', false, Json::error_handler_t::replace), sha));
   }

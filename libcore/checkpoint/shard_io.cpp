@@ -142,4 +142,11 @@ std::uint32_t crc32c_outside(const FileHandle& file, std::uint64_t size, std::ve
   return crc;
 }
 
+bool is_there(const Path& path) {
+  std::error_code error;
+  const bool there = std::filesystem::exists(path, error);
+  if (error) throw EnvironmentError(fmt::format("cannot look at '{}': {}", path.string(), error.message()));
+  return there;
+}
+
 }  // namespace convoy::checkpoint

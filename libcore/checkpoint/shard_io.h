@@ -47,4 +47,8 @@ struct ByteRange {
 // CRC-32C of the bytes of a file of `size` bytes that lie in none of the ranges. They do not overlap.
 std::uint32_t crc32c_outside(const FileHandle& file, std::uint64_t size, std::vector<ByteRange> ranges);
 
+// Whether `path` exists. EnvironmentError where that cannot be known, for want of permission, say: absent is another
+// thing.
+bool is_there(const Path& path);
+
 }  // namespace convoy::checkpoint

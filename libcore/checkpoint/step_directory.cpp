@@ -10,6 +10,7 @@
 #include "libcore/base/log.h"
 #include "libcore/checkpoint/checkpoint.h"
 #include "libcore/checkpoint/save.h"
+#include "libcore/checkpoint/shard_io.h"
 
 namespace convoy::checkpoint {
 namespace {
@@ -17,14 +18,17 @@ namespace {
 constexpr std::string_view kPrefix = "step_";
 constexpr std::size_t kDigits = 9;
 
-bool is_hf_folder(const Path& folder) { return std::filesystem::exists(folder / "config.json"); }
+bool is_hf_folder(const Path& folder) { return is_there(folder / "config.json"); }
 
 // One of ours opens, or says why not.
-bool holds_weights(const Path& folder) {
+bool holds_weights(const Path& checkpoints, std::int64_t step) {
+  const Path folder = checkpoints / step_directory_name(step);
   if (!is_step_directory(folder)) return is_hf_folder(folder);
   try {
-    const Checkpoint opened(folder);
+    open_step(checkpoints, step);
     return true;
+  } catch (const EnvironmentError&) {
+    throw;
   } catch (const Error& error) {
     log_warning(fmt::format("{}: passed over: {}", folder.filename().string(), error.what()));
     return false;
@@ -35,7 +39,7 @@ std::optional<std::int64_t> newest_step(const Path& folder) {
   std::vector<std::int64_t> steps = step_directories(folder);
   std::sort(steps.rbegin(), steps.rend());
   for (const std::int64_t step : steps)
-    if (holds_weights(folder / step_directory_name(step))) return step;
+    if (holds_weights(folder, step)) return step;
   return std::nullopt;
 }
 
@@ -54,11 +58,15 @@ std::optional<std::int64_t> parse_step_directory(std::string_view name) {
 
 std::vector<std::int64_t> step_directories(const Path& checkpoints) {
   std::vector<std::int64_t> steps;
+  if (!is_there(checkpoints)) return steps;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(checkpoints, error)) {
-    if (const std::optional<std::int64_t> step = parse_step_directory(entry.path().filename().string()))
+  for (std::filesystem::directory_iterator entry(checkpoints, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (const std::optional<std::int64_t> step = parse_step_directory(entry->path().filename().string()))
       steps.push_back(*step);
   }
+  // Steps that cannot be listed are not steps that are not there.
+  if (error) throw EnvironmentError(fmt::format("cannot list '{}': {}", checkpoints.string(), error.message()));
   return steps;
 }
 
@@ -82,7 +90,7 @@ std::optional<ShardCoordinates> parse_shard_file_name(std::string_view name) {
 Path checkpoints_folder(const Path& run) { return run / "checkpoints"; }
 
 Path resolve_checkpoint(const Path& path) {
-  if (!std::filesystem::exists(path)) {
+  if (!is_there(path)) {
     throw ConfigError(
         fmt::format("checkpoint {} does not exist: give a run directory, one of its step directories, or a "
                     "Hugging Face folder",
@@ -95,6 +103,17 @@ Path resolve_checkpoint(const Path& path) {
       fmt::format("{} holds no checkpoint: expected COMMIT and manifest.json, or config.json with "
                   "model.safetensors, or a committed step directory under checkpoints/, found none of them",
                   path.string()));
+}
+
+void refuse_inside_checkpoint(const Path& path) {
+  std::error_code ignored;
+  const Path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path), ignored);
+  for (Path folder = whole.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+    if (!is_step_directory(folder)) continue;
+    throw ConfigError(
+        fmt::format("'{}' would lie inside the checkpoint '{}', and go when that goes: choose a place outside of it",
+                    path.string(), folder.string()));
+  }
 }
 
 }  // namespace convoy::checkpoint

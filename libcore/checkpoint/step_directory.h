@@ -19,7 +19,7 @@ std::string step_directory_name(std::int64_t step);
 std::optional<std::int64_t> parse_step_directory(std::string_view name);
 
 // The steps whose directories lie in a folder of checkpoints, whatever is in them; none if there is no such folder. In
-// no order.
+// no order. EnvironmentError if the folder is there and cannot be listed.
 std::vector<std::int64_t> step_directories(const Path& checkpoints);
 
 // The file that a rank writes: "shard_tp000_pp000_dp00000.h5". (shard_file_name() of save.h builds it.)
@@ -31,9 +31,12 @@ std::optional<ShardCoordinates> parse_shard_file_name(std::string_view name);  /
 // RUN/checkpoints.
 Path checkpoints_folder(const Path& run);
 
-// A folder that holds weights: `path` itself if it is a step directory or a Hugging Face folder, else the newest step of
-// the run directory `path` that opens (newer ones that do not are named in a warning). ConfigError if `path` does not
-// exist, DataError if it holds neither.
+// A folder that holds weights: `path` itself if it is a step directory or a Hugging Face folder, else the newest step
+// of the run directory `path` that opens (newer ones that do not are named in a warning). ConfigError if `path` does
+// not exist, DataError if it holds neither.
 Path resolve_checkpoint(const Path& path);
+
+// ConfigError if a folder above `path`, which need not exist, is a step directory.
+void refuse_inside_checkpoint(const Path& path);
 
 }  // namespace convoy::checkpoint

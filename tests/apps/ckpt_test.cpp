@@ -74,6 +74,22 @@ void flip_byte(const std::filesystem::path& file, std::uint64_t offset) {
   stream.put(byte);
 }
 
+TEST_F(Ckpt, NothingIsWrittenIntoACheckpoint) {
+  const std::string step = path("run/checkpoints/step_000000010");
+  for (const char* command : {"reshard", "merge", "export"}) {
+    const support::ProgramResult result = ckpt({command, step, "--out", step + "/deep/sub"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.err, HasSubstr("would lie inside the checkpoint"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(step + "/deep"));
+}
+
+TEST_F(Ckpt, APatternThatNamesNoTensorIsRefused) {
+  const support::ProgramResult result = ckpt({"inspect", path("run"), "--tensors", "*.embed_tokns.*"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("none of 20 tensors has such a name; the first is model.embed_tokens.weight"));
+}
+
 TEST_F(Ckpt, InspectTakesTheNewestCommittedStepOfARun) {
   const support::ProgramResult result = ckpt({"inspect", path("run"), "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;

@@ -229,6 +229,20 @@ TEST_F(SavedStep, TheNewestThatOpensIsFound) {
   EXPECT_THAT(skipped, IsEmpty());
 }
 
+TEST_F(SavedStep, AManifestWithoutAnEndIsNotRead) {
+  std::filesystem::remove(step / "manifest.json");
+  std::filesystem::create_symlink("/dev/zero", step / "manifest.json");
+  EXPECT_THAT(fault_of_open(), HasSubstr("no regular file"));
+}
+
+// It may be sound; one before it must not be trained on over it.
+TEST_F(SavedStep, ANewestThatCannotBeReachedIsNotPassedOver) {
+  std::filesystem::create_symlink(step_directory_name(1000), tmp / step_directory_name(1000));
+  std::vector<std::string> skipped;
+  EXPECT_THROW(newest_checkpoint(tmp.path(), skipped), EnvironmentError);
+  EXPECT_THROW(resolve_checkpoint(tmp / step_directory_name(1000)), EnvironmentError);
+}
+
 TEST_F(SavedStep, IsToldFromAHuggingFaceFolder) {
   EXPECT_TRUE(is_step_directory(step));
   tmp.write("hf/config.json", "{}");
