@@ -130,14 +130,14 @@ std::string parse_condition(std::string_view text, Condition& condition) {
   const std::size_t sign = std::min(whole.find_first_of("<>"), whole.size());
   const std::string_view name = trimmed(whole.substr(0, sign));
   const Quantity* quantity = quantity_of(name);
-  if (quantity == nullptr) return fmt::format("'{}' asks for no quantity that is known; they are {}", text, names());
+  if (quantity == nullptr) return fmt::format("asks for '{}', which no report has; it has {}", name, names());
   Condition parsed{std::string(whole), std::string(name), true, 0.0};
   if (sign < whole.size()) {
     parsed.above = whole[sign] == '>';
     const std::string problem = parse_limit(trimmed(whole.substr(sign + 1)), quantity->unit, parsed.limit);
-    if (!problem.empty()) return fmt::format("'{}': {} {}", text, name, problem);
+    if (!problem.empty()) return problem;
   } else if (name != "incomplete" && name != "straggler") {
-    return fmt::format("'{}' has no limit; write {}>LIMIT or {}<LIMIT", text, name, name);
+    return fmt::format("has no limit; write {}>LIMIT or {}<LIMIT", name, name);
   }
   condition = std::move(parsed);
   return "";

@@ -180,8 +180,7 @@ std::string phases(const Report& report) {
 
 std::string bubble(const Report& report) {
   if (!report.bubble_measured && !report.bubble_ideal) return "";
-  return fmt::format("<p class=\"note\">Pipeline bubble: {} measured, {} of an ideal schedule.</p>",
-                     percent(report.bubble_measured), percent(report.bubble_ideal));
+  return fmt::format("<p class=\"note\">Pipeline bubble: {}.</p>", escaped(bubble_line(report)));
 }
 
 std::string communication(const Report& report) {

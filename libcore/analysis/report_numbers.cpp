@@ -205,14 +205,17 @@ std::string steps_line(const Report& report) {
 
 std::string mfu_line(const Report& report) {
   std::string line = percent(report.mfu);
-  if (report.peak_tflops && finite(*report.peak_tflops)) {
+  if (!report.mfu) return line + (report.peak_tflops ? "" : " (needs --peak-tflops)");
+  if (report.peak_tflops && finite(*report.peak_tflops))
     line += fmt::format(" of a peak of {:.3g} TFLOP/s a rank", *report.peak_tflops);
-  } else if (!report.mfu) {
-    line += " (needs --peak-tflops)";
-  }
-  if (report.mfu && !report.header.flops_convention.empty())
-    line += fmt::format("; FLOPs: {}", report.header.flops_convention);
+  if (!report.header.flops_convention.empty()) line += fmt::format("; FLOPs: {}", report.header.flops_convention);
   return line;
+}
+
+std::string bubble_line(const Report& report) {
+  return fmt::format("{}, {} of an ideal schedule",
+                     report.bubble_measured ? percent(report.bubble_measured) + " measured" : kNotMeasured,
+                     report.bubble_ideal ? percent(report.bubble_ideal) : "unknown");
 }
 
 std::string coordinates(const trace::Coordinates& at) {

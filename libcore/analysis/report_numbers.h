@@ -50,6 +50,7 @@ std::string layout_line(const Report& report);           // "4 ranks = 2 data x 
 std::string place_line(const Report& report);            // the hosts: "2 hosts, n01 .. n02"; empty if unknown
 std::string steps_line(const Report& report);            // "200, of them 5 of warm-up left out"
 std::string mfu_line(const Report& report);              // with peak and convention
+std::string bubble_line(const Report& report);              // measured, and of an ideal schedule
 std::string coordinates(const trace::Coordinates& at);   // "(dp, pp, tp)" as numbers
 std::string affected_steps(const Straggler& straggler);  // "190, within 11-200"
 std::string compared_with(const Straggler& straggler);   // "its peers", "its own other steps"

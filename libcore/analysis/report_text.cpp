@@ -135,8 +135,7 @@ void add_communication(Screen& screen, const Report& report) {
 
 void add_bubble(Screen& screen, const Report& report) {
   if (!report.bubble_measured && !report.bubble_ideal) return;
-  screen.labelled("bubble", fmt::format("{} measured, {} of an ideal schedule", percent(report.bubble_measured),
-                                        percent(report.bubble_ideal)));
+  screen.labelled("bubble", bubble_line(report));
 }
 
 void add_stragglers(Screen& screen, const Report& report) {

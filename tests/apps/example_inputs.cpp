@@ -102,6 +102,11 @@ std::string prepare(const path& folder) {
         "--steps 1000 "
         "--sequence-length 16 --global-batch-size 1 --micro-batch-size 1 --eval-steps 1 --threads 1");
   }
+  if (std::string(CONVOY_PROGRAMS).find("convoy-profile") != std::string::npos) {
+    lines.push_back(
+        "convoy-profile synth --out runs/slow --layout tp=2,dp=4 --steps 80 "
+        "--fault slow:rank=3,factor=1.3,phase=forward");
+  }
   for (const std::string& line : lines) {
     if (std::string wrong = run_line(folder, line); !wrong.empty()) return wrong;
   }

@@ -9,7 +9,8 @@
 namespace convoy::examples {
 
 // Fills `folder` with docs/, corpus.jsonl, corpus.jsonl.zst, tokenizer.model, data/corpus, data/docs.{train,valid},
-// config.json, rows.jsonl and the run runs/first (1,000 tiny steps). Returns what went wrong, or an empty string.
+// config.json, rows.jsonl, the run runs/first (1,000 tiny steps) and runs/slow, whose traces are made, with a slow rank.
+// Returns what went wrong, or an empty string.
 std::string prepare(const std::filesystem::path& folder);
 
 // Runs a line in `folder` as a user's shell would; the programs are those of this build. Returns what went wrong, with

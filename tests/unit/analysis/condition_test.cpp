@@ -66,8 +66,8 @@ TEST(Condition, CannotBeJudgedWhereNothingWasMeasured) {
 }
 
 TEST(Condition, RefusesWhatItDoesNotUnderstand) {
-  EXPECT_THAT(problem(""), HasSubstr("they are straggler, lost,"));
-  EXPECT_THAT(problem("stragler>5%"), HasSubstr("'stragler>5%' asks for no quantity that is known"));
+  EXPECT_THAT(problem(""), HasSubstr("it has straggler, lost,"));
+  EXPECT_THAT(problem("stragler>5%"), HasSubstr("asks for 'stragler', which no report has"));
   EXPECT_THAT(problem("straggler>5"), HasSubstr("needs a limit in percent, like 5%"));
   EXPECT_THAT(problem("straggler>"), HasSubstr("needs a limit in percent"));
   EXPECT_THAT(problem("straggler>=5%"), HasSubstr("needs a limit in percent"));
