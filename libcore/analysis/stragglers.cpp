@@ -20,9 +20,11 @@ using trace::Phase;
 constexpr double kStarved = 0.1;        // of its work, from which on run-delay makes a team's times unusable
 constexpr std::size_t kFewFreedom = 3;  // distances between healthy ranks that make their spread known
 constexpr double kSecondPhase = 0.25;   // of the costliest phase's time: what a rank's further phases must cost
-constexpr double kAlike = 2.0;          // how far the ranks of a slow host may be apart
-constexpr double kMovingShare = 0.02;   // of the step, from which on wandering stalls are worth a sentence
-constexpr double kStall = 0.4;          // a logarithm: half as long again as the others
+constexpr double kOwnShare = 0.5;  // of a rank's excess over its other steps, what is not the others' getting faster
+constexpr double kExpectedFreedom = 4.0;
+constexpr double kAlike = 2.0;         // how far the ranks of a slow host may be apart
+constexpr double kMovingShare = 0.02;  // of the step, from which on wandering stalls are worth a sentence
+constexpr double kStall = 0.4;         // a logarithm: half as long again as the others
 
 // What might be a straggler, of one rank and phase.
 struct Candidate {
@@ -53,7 +55,8 @@ class PhaseSearch {
     const Excess excess = excess_over_peers(comparison_, phase_, ranks);
     std::vector<double> levels;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      const RowNoise noise = add_noise(excess.row(i));
+      add_noise(excess.row(i), true);
+      const RowNoise noise = noise_of(excess.row(i));
       if (noise.values >= floors_.steps) levels.push_back(noise.level);
       add_candidates(excess.row(i), ranks[i], ranks.size() < 4, false);
     }
@@ -64,7 +67,7 @@ class PhaseSearch {
   void add_solitary(const std::vector<int>& ranks) {
     const Excess excess = excess_over_themselves(comparison_, phase_, ranks);
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      add_noise(excess.row(i));
+      add_noise(excess.row(i), false);
       add_candidates(excess.row(i), ranks[i], false, true);
     }
   }
@@ -72,11 +75,31 @@ class PhaseSearch {
   PhaseFindings take() { return std::move(findings_); }
 
  private:
-  RowNoise add_noise(std::span<const float> row) {
-    const RowNoise noise = noise_of(row);
+  void add_noise(std::span<const float> row, bool level_is_zero) {
+    const RowNoise noise = noise_of(without_interval(row, level_is_zero));
     if (noise.values >= 2) findings_.step_noise.push_back(noise.step);
     if (noise.values >= 3 * kBlockSteps) findings_.block_noise.push_back(noise.block);
-    return noise;
+  }
+
+  // The row without its highest interval, or its lowest (where few peers are compared, a slow one makes the others look
+  // fast), whichever is farther from the rest: a fault is not noise.
+  std::vector<float> without_interval(std::span<const float> row, bool level_is_zero) const {
+    std::vector<float> rest(row.begin(), row.end());
+    std::vector<float> negated(row.begin(), row.end());
+    for (float& value : negated) value = -value;
+    SlowInterval farthest;
+    float sign = 0.0F;
+    for (const float side : {1.0F, -1.0F}) {
+      for (const SlowInterval& slow :
+           slow_intervals(side > 0.0F ? row : std::span<const float>(negated), floors_.steps, level_is_zero)) {
+        if (sign != 0.0F && slow.excess * double(slow.values) <= farthest.excess * double(farthest.values)) continue;
+        farthest = slow;
+        sign = side;
+      }
+    }
+    for (std::size_t i = farthest.steps.first; i < farthest.steps.last; ++i)
+      rest[i] -= sign * static_cast<float>(farthest.excess);
+    return rest;
   }
 
   void add_candidates(std::span<const float> row, int rank, bool few, bool against_itself) {
@@ -147,6 +170,8 @@ class PhaseSearch {
   std::vector<double> stalls_;  // [step]: the longest
 };
 
+double square(double value) { return value * value; }
+
 // Whether a candidate is more than the spread of healthy ranks and the noise of steps, and enough to matter.
 class Judge {
  public:
@@ -154,11 +179,17 @@ class Judge {
     step_noise_ = median(findings.step_noise).value_or(0.0);
     block_noise_ = median(findings.block_noise).value_or(0.0);
     freedom_ = findings.spread.freedom();
-    spread_ = std::max(findings.spread.sigma(), floors.spread_per_step_noise * step_noise_);
+    // Few distances say little of the spread: what is expected of it weighs as much as kExpectedFreedom of them.
+    const double expected = floors.spread_per_step_noise * step_noise_;
+    const auto freedom = static_cast<double>(freedom_);
+    spread_ =
+        std::max(expected, std::sqrt((freedom * square(findings.spread.sigma()) + kExpectedFreedom * square(expected)) /
+                                     (freedom + kExpectedFreedom)));
   }
 
   bool names(const Candidate& candidate) const {
     if (candidate.rank == 0 && (phase_ == Phase::kOther || phase_ == Phase::kCheckpoint)) return false;
+    if (candidate.against_itself && std::log1p(candidate.own_excess) < kOwnShare * candidate.slow.excess) return false;
     const double share = phase_ == Phase::kOther ? floors_.step_share_of_other : floors_.step_share;
     if (candidate.step_seconds <= 0.0 || candidate.seconds < share * candidate.step_seconds) return false;
     if (candidate.slow.excess < std::log1p(floor(candidate))) return false;
