@@ -40,11 +40,15 @@ void expect_sound(const Report& report) {
     expect_number(phase.mean_seconds, "a phase");
     shares += phase.share;
   }
-  if (!report.phases.empty()) EXPECT_NEAR(shares, 1.0, kSum);
+  if (!report.phases.empty()) {
+    EXPECT_NEAR(shares, 1.0, kSum);
+  }
   for (const Exposed& exposed : report.exposed) {
     expect_number(exposed.seconds, "exposed");
     expect_number(exposed.share, "exposed");
-    if (exposed.waiting) EXPECT_NEAR(*exposed.waiting + *exposed.transferring, exposed.seconds, kSum);
+    if (exposed.waiting) {
+      EXPECT_NEAR(*exposed.waiting + *exposed.transferring, exposed.seconds, kSum);
+    }
   }
   for (const Straggler& straggler : report.stragglers) {
     for (const double value : {straggler.excess_percent, straggler.step_excess_percent, straggler.lost_percent})
@@ -55,7 +59,9 @@ void expect_sound(const Report& report) {
     expect_number(row.own_seconds, "a rank's work");
     expect_number(row.communication_seconds, "a rank's communication");
     expect_number(row.starved_share, "a rank's delay");
-    if (row.excess) EXPECT_TRUE(std::isfinite(*row.excess) && *row.excess >= -1.0);
+    if (row.excess) {
+      EXPECT_TRUE(std::isfinite(*row.excess) && *row.excess >= -1.0);
+    }
   }
   EXPECT_EQ(report.heat_map.cells.size(),
             static_cast<std::size_t>(report.heat_map.rows) * static_cast<std::size_t>(report.heat_map.columns));

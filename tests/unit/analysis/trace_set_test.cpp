@@ -49,7 +49,9 @@ TEST(TraceSet, AlignsTheRanksByTheirStepNumbers) {
         const auto& record = stretch.records[static_cast<std::size_t>(rank)][static_cast<std::size_t>(i)];
         const bool recorded = !(rank == 1 && next > 140) && !(rank == 2 && (next < 5 || next == 70));
         EXPECT_EQ(record.duration_ns > 0, recorded) << rank << " at " << next;
-        if (recorded) EXPECT_EQ(record.tokens, static_cast<std::uint64_t>(10 * next + rank));
+        if (recorded) {
+          EXPECT_EQ(record.tokens, static_cast<std::uint64_t>(10 * next + rank));
+        }
       }
     }
   });
