@@ -253,18 +253,16 @@ void tell(const std::string& title, std::string_view place, std::string_view mes
   fmt::print(stderr, "{}: {}{}error: {}\n", title, place, place.empty() ? "" : ": ", message);
 }
 
-// An error that this rank met.
+// An error that this rank met, and perhaps all of them.
 int failed(const Program& program, const std::string& title, ExitCode code, std::string_view message) {
+  if (program.rank != 0) std::this_thread::sleep_for(kHeadStart);
   tell(title, program.place, message);
   return static_cast<int>(code);
 }
 
 int refused(const Program& program, const std::string& title, const ConfigError& error) {
   const std::string message = fmt::format("{}\n'{} --help' explains the usage.", error.what(), title);
-  if (program.rank != 0) {
-    std::this_thread::sleep_for(kHeadStart);
-    return failed(program, title, error.code(), message);
-  }
+  if (program.rank != 0) return failed(program, title, error.code(), message);
   tell(title, "", message);
   return static_cast<int>(error.code());
 }

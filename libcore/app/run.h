@@ -42,8 +42,8 @@ struct Program {
   std::vector<std::pair<std::string, std::string>> libraries = {};  // name and version, for --version
 
   // Of several processes that run the same command line as one job, so that an error is told once: what one meets is told
-  // by it behind its `place` ("rank 3 (node n02)"); a ConfigError all find alike, and the other ranks tell theirs only if
-  // they are still there when rank 0's has ended the job.
+  // by it behind its `place` ("rank 3 (node n02)"). All may meet it alike, so the other ranks tell theirs only if they
+  // are still there when rank 0's has ended the job.
   int rank = 0;
   std::string place = {};
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/app/run.h"
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -217,6 +218,15 @@ TEST_F(Run, WhatOneRankMeetsIsToldWithItsPlace) {
   rank_ = 3;
   place_ = "rank 3 (node n02)";
   EXPECT_EQ(call({"run"}).err, "convoy-train run: rank 3 (node n02): error: the network is gone\n");
+}
+
+TEST_F(Run, TheOtherRanksLetTheFirstTellWhatTheyMayAllHaveMet) {
+  action_ = [](const Session&) -> int { throw EnvironmentError("the disk is gone"); };
+  rank_ = 1;
+  place_ = "rank 1 (node n01)";
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(call({"run"}).code, 7);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
 }
 
 TEST_F(Run, AWrongCommandLineIsToldWithoutAPlaceByTheFirstRank) {
