@@ -22,8 +22,14 @@ constexpr std::int64_t kSampledTokens = std::int64_t{1} << 16;
 std::string yes_no(bool value) { return value ? "yes" : "no"; }
 std::string number(std::int64_t value) { return fmt::format("{}", value); }
 
-// The data by what is in it, wherever it lies: by the checksum of its commit marker, or, without one, by its counts and
-// its first and last tokens.
+const std::string* find(const Fingerprint& fingerprint, const std::string& key) {
+  const auto found =
+      std::find_if(fingerprint.begin(), fingerprint.end(), [&](const auto& e) { return e.first == key; });
+  return found == fingerprint.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
 std::string data_identity(const data::IndexedDataset& dataset) {
   std::string identity = fmt::format("{} tokens in {} documents, xxh3 ", dataset.tokens(), dataset.documents());
   if (dataset.meta()) return identity + dataset.meta()->bin_xxh3_128;
@@ -35,14 +41,6 @@ std::string data_identity(const data::IndexedDataset& dataset) {
   stream.update(std::as_bytes(std::span(ends)));
   return identity + stream.hex() + " of both ends";
 }
-
-const std::string* find(const Fingerprint& fingerprint, const std::string& key) {
-  const auto found =
-      std::find_if(fingerprint.begin(), fingerprint.end(), [&](const auto& e) { return e.first == key; });
-  return found == fingerprint.end() ? nullptr : &found->second;
-}
-
-}  // namespace
 
 Fingerprint fingerprint_of(const PreparedRun& run) {
   const config::OptimizerOptions& optimizer = run.options.optimizer;

@@ -15,6 +15,10 @@ using Fingerprint = std::vector<std::pair<std::string, std::string>>;  // sorted
 
 Fingerprint fingerprint_of(const PreparedRun& run);
 
+// Tokens by what they are, wherever they lie: by the checksum of their commit marker, or, without one, by their counts
+// and the first and last of them.
+std::string data_identity(const data::IndexedDataset& dataset);
+
 // What a checkpoint's run decided where this one leaves it open: the end of the decay is its, not that of another
 // number of steps. Comes before fingerprint_of().
 void adopt(const Fingerprint& stored, PreparedRun& run);

@@ -44,9 +44,11 @@ Path foreign_checkpoint(const std::string& from) {
                   from));
 }
 
+// 0, and so kept, for a row that is none of ours.
 std::int64_t step_of(const std::string& row) {
   const auto json = nlohmann::json::parse(row, nullptr, false);
-  return json.is_object() ? json.value("step", std::int64_t{0}) : 0;
+  const bool has_step = json.is_object() && json.contains("step") && json["step"].is_number_integer();
+  return has_step ? json["step"].get<std::int64_t>() : 0;
 }
 
 }  // namespace

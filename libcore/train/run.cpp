@@ -14,6 +14,7 @@
 #include "libcore/checkpoint/checkpoint.h"
 #include "libcore/train/agreement.h"
 #include "libcore/train/fingerprint.h"
+#include "libcore/train/job_settings.h"
 #include "libcore/train/resume.h"
 #include "libcore/train/run_log.h"
 #include "libcore/train/space.h"
@@ -61,8 +62,10 @@ class Session {
   void fail(const std::exception& error) noexcept;
 
  private:
+  void expect_one_job();
   void decide();
   void open_checkpoint();
+  void refuse_without_steps() const;
   void prepare_directory();
   ExitCode train();
   std::int64_t start_step() const;
@@ -83,6 +86,7 @@ class Session {
 ExitCode Session::run() {
   rank_.world.set_watchdog(options_.stop.watchdog_seconds);
   agreement_.all([&] { prepared_.emplace(prepare(options_, rank_.machine)); });
+  expect_one_job();
   nodes_ = gather_texts(rank_.world, rank_.identity.host);
   rank_.world.set_nodes(nodes_);
   decide();
@@ -95,6 +99,13 @@ ExitCode Session::run() {
   }
   agreement_.root([&] { prepare_directory(); });
   return train();
+}
+
+void Session::expect_one_job() {
+  std::string mine;
+  agreement_.all([&] { mine = job_settings(*prepared_, invocation_.resolved_config); });
+  const std::string root = broadcast_text(rank_.world, mine, 0);
+  agreement_.all([&] { expect_settings_of_root(root, mine); });
 }
 
 void Session::decide() {
@@ -117,11 +128,19 @@ void Session::open_checkpoint() {
                                     start_.checkpoint.string(), fmt::join(problems, "\n  - ")));
     }
     expect_model(*checkpoint_, prepared_->model);
+    if (start_.kind == StartKind::kResume) refuse_without_steps();
   }
   fingerprint_ = fingerprint_of(*prepared_);
 }
 
 std::int64_t Session::start_step() const { return checkpoint_ ? checkpoint_->manifest().description.progress.step : 0; }
+
+void Session::refuse_without_steps() const {
+  const std::int64_t steps = prepared_->resolved.steps;
+  if (start_step() < steps) return;
+  throw ConfigError(fmt::format("{} is of step {}, which leaves nothing to train up to --steps {}: give at least {}",
+                                start_.checkpoint.string(), start_step(), steps, start_step() + 1));
+}
 
 // The record first: it shows that the directory is a run's.
 void Session::prepare_directory() {
@@ -153,7 +172,13 @@ ExitCode Session::train() {
                                  .origin = description_of(rank_.identity),
                                  .start = rank_.start,
                                  .stop_requested = rank_.stop_requested};
-    trainer = std::make_unique<Trainer>(setting, checkpoint_ ? &*checkpoint_ : nullptr);
+    try {
+      trainer = std::make_unique<Trainer>(setting, checkpoint_ ? &*checkpoint_ : nullptr);
+    } catch (const DataError& error) {
+      if (start_.checkpoint.parent_path() != directory_.checkpoints()) throw;
+      throw DataError(fmt::format("{}: with {} moved out of the run the same command goes on from the one before",
+                                  error.what(), start_.checkpoint.string()));
+    }
   });
   checkpoint_.reset();
   if (agreement_.is_root()) log_summary(*prepared_, nodes_, trainer->memory_summary());
@@ -175,7 +200,8 @@ void Session::fail(const std::exception& error) noexcept {
   log_error(fmt::format("rank {} on {}: {}", world.rank(), rank_.identity.host, error.what()));
   if (!agreement_.is_root()) {
     std::this_thread::sleep_for(kTimeToRecord);
-    if (std::filesystem::exists(directory_.status())) record_failure(directory_.status(), error.what(), code);
+    std::error_code ignored;
+    if (std::filesystem::exists(directory_.status(), ignored)) record_failure(directory_.status(), error.what(), code);
   }
   rank_.world.end_job(code);
 }

@@ -53,6 +53,11 @@ void record_failure(const Path& path, const std::string& reason, int exit_code) 
 RunDirectory::RunDirectory(Path path, const Identity& identity) : path_(std::move(path)) { own(identity); }
 
 void RunDirectory::own(const Identity& identity) {
+  checkpoint::refuse_inside_checkpoint(path_ / "run.json");
+  if (!checkpoint::step_directories(path_).empty()) {
+    throw ConfigError(fmt::format(
+        "'{}' is a run's folder of checkpoints: give the run's own directory, the one above it", path_.string()));
+  }
   ensure_directory(path_);
   lock_ = std::make_unique<FileLock>(path_ / "LOCK", identity.description);
 }

@@ -73,7 +73,7 @@ class Trainer {
   void count(const Votes& votes);  // after they were summed over the ranks
   void listen();                   // for a stop, outside of a step
   checkpoint::Description description() const;
-  bool is_last() const { return step_ == setting_.run.resolved.steps; }
+  bool is_last() const { return step_ >= setting_.run.resolved.steps; }
   bool evaluation_is_due() const;
   bool save_is_due() const;
   StepContext context() {

@@ -110,6 +110,48 @@ TEST_F(Resumed, ABrokenNewestCheckpointIsPassedOver) {
   EXPECT_EQ(rows_of(folder_ / "run", "step").size(), 6u);
 }
 
+TEST_F(Resumed, ARenamedCheckpointIsNotTheStepOfItsName) {
+  stop_after(4);  // in step 3
+  std::filesystem::rename(folder_ / "run/checkpoints/step_000000003", folder_ / "run/checkpoints/step_000000006");
+  ASSERT_EQ(train_tiny(options_), ExitCode::kDone);  // by its name the run would be finished
+  EXPECT_EQ(rows_of(folder_ / "run", "step").size(), 6u);
+}
+
+TEST_F(Resumed, DataThatReadingFindsTornEndTheRunWithAWayOut) {
+  stop_after(4);  // in step 3
+  const Path newest = folder_ / "run/checkpoints/step_000000003";
+  const checkpoint::StoredFragment fragment = checkpoint::Checkpoint(newest).manifest().fragments.front();
+  const Path shard = newest / "shard_tp000_pp000_dp00000.h5";
+  std::string bytes = content_of(shard);
+  bytes[fragment.offset] = static_cast<char>(bytes[fragment.offset] ^ 1);
+  write_file_atomically(shard, bytes);
+  try {
+    train_tiny(options_);
+    FAIL() << "a torn checkpoint was trained on";
+  } catch (const DataError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("CRC-32C"), HasSubstr("moved out of the run")));
+  }
+  std::filesystem::rename(newest, folder_ / "aside");
+  EXPECT_EQ(train_tiny(options_), ExitCode::kDone);
+}
+
+TEST_F(Resumed, ACheckpointsFolderThatCannotBeListedIsNotAnEmptyOne) {
+  stop_after(2);
+  std::filesystem::rename(folder_ / "run/checkpoints", folder_ / "aside");
+  folder_.write("run/checkpoints", "in the way");
+  const std::string metrics = content_of(folder_ / "run/metrics.jsonl");
+  EXPECT_THROW(train_tiny(options_), EnvironmentError);
+  EXPECT_EQ(content_of(folder_ / "run/metrics.jsonl"), metrics);
+}
+
+TEST_F(Resumed, RowsThatAreNoneOfOursStay) {
+  stop_after(2);
+  const std::string odd = R"({"step":"two"})";
+  { std::ofstream(folder_ / "run/metrics.jsonl", std::ios::app) << odd << "\n"; }
+  ASSERT_EQ(train_tiny(options_), ExitCode::kDone);
+  EXPECT_THAT(lines_of(folder_ / "run/metrics.jsonl"), testing::Contains(odd));
+}
+
 TEST_F(Resumed, WhereNoCheckpointIsSoundNothingIsStartedOverThem) {
   stop_after(1);
   std::filesystem::remove(folder_ / "run/checkpoints/step_000000001/COMMIT");
@@ -185,6 +227,17 @@ TEST_F(Resumed, AnotherRunsStateStartsAnEmptyDirectory) {
   EXPECT_EQ(steps[0]["step"], 5);
   const auto record = nlohmann::json::parse(content_of(folder_ / "branch/run.json"));
   EXPECT_EQ(record["origin"]["kind"], "resume-from");
+}
+
+TEST_F(Resumed, AnotherRunsStateLeavesSomethingToTrain) {
+  train_tiny(options_);
+  options_.output.out = (folder_ / "branch").string();
+  options_.resume.from = (folder_ / "run").string();
+  for (const std::int64_t steps : {4, 6}) {
+    options_.batch.steps = steps;
+    EXPECT_THAT(refusal(), HasSubstr("step 6, which leaves nothing to train up to --steps"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "branch/run.json"));
 }
 
 TEST_F(Resumed, TheRecordListsEveryAttempt) {

@@ -38,6 +38,17 @@ TEST(RunDirectory, TakesOneThatHoldsJobLogsAndALeftLock) {
   EXPECT_EQ(second.occupied(), "");
 }
 
+TEST(RunDirectory, IsNotInsideACheckpointNorAFolderOfThem) {
+  const TmpDir folder;
+  folder.write("run/checkpoints/step_000000008/COMMIT", "");
+  for (const char* place :
+       {"run/checkpoints/step_000000008", "run/checkpoints/step_000000008/a/b", "run/checkpoints"}) {
+    EXPECT_THROW(RunDirectory(folder / place, {"here", 1, "", ""}), ConfigError) << place;
+    EXPECT_FALSE(std::filesystem::exists(folder / place / "LOCK")) << place;
+  }
+  const RunDirectory owner(folder / "run", {"here", 1, "", ""});
+}
+
 TEST(RunDirectory, NamesWhatLiesInIt) {
   const TmpDir folder;
   const RunDirectory directory(folder / "run", {"here", 1, "", ""});
