@@ -28,7 +28,7 @@ int run_rank(const config::RunOptions& options, const app::Session& session) {
   const auto start = std::chrono::steady_clock::now();
   const cluster::Launch launch = cluster::read_launch();
   if (const std::string problem = cluster::launch_problem(launch); !problem.empty())
-    throw AgreedError(ExitCode::kUsage, problem);
+    throw ConfigError(problem);
   const cluster::StopSignals signals(options.stop.signal);
   const std::unique_ptr<comm::Communicator> world = comm::make_world(launch.world);
   quieten(world->rank());
