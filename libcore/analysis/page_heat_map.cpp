@@ -160,7 +160,7 @@ std::uint8_t excess_code(float excess) {
 
 double excess_of(std::uint8_t code) { return kUnit * (std::exp2((code - 1) / kOctave) - 1); }
 
-double least_excess(const HeatMap& map) { return std::clamp(std::floor(quantile(map, 0.5) * 1000) / 1000, 0.0, 0.05); }
+double least_excess(const HeatMap& map) { return std::clamp(std::floor(quantile(map, 0.5) * 1000 + 1e-3) / 1000, 0.0, 0.05); }
 
 double most_excess(const Report& report) {
   double most = quantile(report.heat_map, 0.995);

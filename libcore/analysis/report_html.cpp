@@ -21,8 +21,9 @@ namespace {
 
 // Beyond this a table is no longer read; the page stays below its 2 MB.
 constexpr std::size_t kMostRankRows = 1024;
-constexpr std::size_t kMostStragglers = 200;
+constexpr std::size_t kMostStragglers = 100;
 constexpr std::size_t kMostSentences = 200;
+constexpr std::size_t kMostRankBytes = 280'000;
 constexpr std::size_t kOpenRankRows = 64;
 
 std::string section(std::string_view title, std::string_view note, std::string_view content) {
@@ -255,14 +256,24 @@ double excess_key(const RankRow& row) {
   return row.excess && std::isfinite(*row.excess) ? *row.excess : -std::numeric_limits<double>::infinity();
 }
 
+// About what a row of the table takes.
+std::size_t bytes_of(const RankRow& row) { return 250 + escaped_host(row.host).size(); }
+
 // In the order of ranks; if there are too many, those with the most excess.
 std::vector<const RankRow*> shown_ranks(const Report& report) {
   std::vector<const RankRow*> rows;
-  for (const RankRow& row : report.rank_rows) rows.push_back(&row);
-  if (rows.size() <= kMostRankRows) return rows;
+  std::size_t bytes = 0;
+  for (const RankRow& row : report.rank_rows) {
+    rows.push_back(&row);
+    bytes += bytes_of(row);
+  }
+  if (rows.size() <= kMostRankRows && bytes <= kMostRankBytes) return rows;
   std::stable_sort(rows.begin(), rows.end(),
                    [](const RankRow* a, const RankRow* b) { return excess_key(*a) > excess_key(*b); });
-  rows.resize(kMostRankRows);
+  std::size_t count = 0, used = 0;
+  while (count < std::min(rows.size(), kMostRankRows) && used + bytes_of(*rows[count]) <= kMostRankBytes)
+    used += bytes_of(*rows[count++]);
+  rows.resize(count);
   return rows;
 }
 
