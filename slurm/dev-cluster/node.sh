@@ -70,6 +70,7 @@ revive() {
     return 0
   fi
   forget "slurmd-$node"
+  find "$base/tmp/$node" -mindepth 1 -delete  # a reboot empties /tmp, but not slurmd's spool
   start_slurmd "$node"
   wait_for_node "$node" 20 idle mix alloc || fail 7 "$node did not come back; see $dir/log/slurmd-$node.log"
   printf '%s is back\n' "$node"

@@ -19,24 +19,42 @@ inherit_options() {
 # As many tasks as were asked for; one a node where only nodes were.
 tasks_of_job() { echo "${SLURM_NTASKS:-${SLURM_JOB_NUM_NODES:-1}}"; }
 
-# start_step LOG COMMAND...: in the background, appending to LOG. In the foreground, the shell would hear of a signal only once
-# the step had ended, and TERM would end the shell and leave the step.
-start_step() {
-  local log=$1
-  shift
-  step='' heard=no ended=no
-  trap 'pass_on_warning' USR2
+# hear_signals: from here on USR2 and TERM do not end the shell. A script that cannot start its step at once calls it first.
+hear_signals() {
+  step='' heard=no ended=no warned=${warned:-no}
+  trap 'heard=yes warned=yes; if [ -n "$step" ]; then pass_on_warning; fi' USR2
   trap 'heard=yes ended=yes; say "TERM: Slurm ends this job"' TERM
-  "$@" </dev/null >>"$log" 2>&1 &
-  step=$!
 }
+
+# Whether the ranks of the step listen for signals yet: before, USR2 would kill them. A script that can tell says so itself.
+begun() { true; }
 
 # srun and mpirun hand USR2 on to every rank. TERM they must not get from us: srun answers it by killing the step, and the
 # tasks have it from Slurm already.
 pass_on_warning() {
-  heard=yes
   say 'USR2: the time is nearly up; asking the ranks to stop'
+  until begun || ! kill -0 "$step" 2>/dev/null; do sleep 0.2; done
   kill -USR2 "$step" 2>/dev/null || true
+}
+
+# A node that comes back from a crash may still hold what the PMIx plugin made for a step, and then refuses another of the same
+# job and number. In a requeued job numbers begin anew, so that an attempt leaves some out.
+skip_step_numbers() {
+  local i skipped=$((${SLURM_RESTART_COUNT:-0} % 8))
+  for ((i = 0; i < skipped; ++i)); do
+    timeout --kill-after=5 60 srun --overlap --mpi=none --nodes=1 --ntasks=1 --ntasks-per-node=1 --cpus-per-task=1 true \
+      </dev/null >/dev/null 2>&1 || true
+  done
+}
+
+# start_step LOG COMMAND...: in the background, appending to LOG. In the foreground, the shell would hear of a signal only once
+# the step had ended.
+start_step() {
+  local log=$1
+  shift
+  "$@" </dev/null >>"$log" 2>&1 &
+  step=$!
+  if [ "$warned" = yes ]; then pass_on_warning; fi
 }
 
 # Waits until the step has ended; its exit code is in step_code. A signal ends a wait, but not the step.

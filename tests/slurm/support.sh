@@ -18,7 +18,7 @@ broken() {
   local file
   printf 'FAILED at line %s: %s\n' "${BASH_LINENO[1]}" "$*"
   { squeue -o '%i %j %T %r %N'; sinfo -N; } 2>/dev/null || true
-  for file in "$cluster/log/slurmctld.log" "$work"/*.log "$work"/*/logs/*.log "$work"/*/*/logs/*.log; do
+  for file in "$cluster"/log/slurm*.log "$work"/*.log "$work"/*/logs/*.log "$work"/*/*/logs/*.log; do
     if [ -e "$file" ]; then printf -- '--- %s\n%s\n' "$file" "$(tail -n 40 "$file")"; fi
   done
   exit 1
