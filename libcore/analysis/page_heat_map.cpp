@@ -106,7 +106,7 @@ std::string legend(double least, double most, bool has_gaps) {
   std::string html = fmt::format("<div class=\"legend\"><span>own work over the peers' median: {}",
                                  least > 0 ? percent(least) + " and less" : "0 %");
   html += fmt::format("<span class=\"ramp\"></span>{} and more</span>", percent(most, 0));
-  if (has_gaps) html += "<span><span class=\"none\"></span>no record</span>";
+  if (has_gaps) html += "<span><span class=\"none\"></span>no record, or warm-up</span>";
   return html + "<output id=\"heat-readout\" class=\"needs-js\">point at a cell for its rank and steps</output></div>";
 }
 

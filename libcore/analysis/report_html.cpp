@@ -127,8 +127,8 @@ std::string heat_map(const Report& report) {
   if (figure.empty()) return "";
   const HeatMap& map = report.heat_map;
   std::string note =
-      "Each row is a rank, each column a step: how much longer the rank's own work took than its peers'. A "
-      "bright row is a slow rank, a bright column a slow moment.";
+      "Each row is a rank, each column a step: how much longer the rank's own work took than its "
+      "peers'. A row that stands out is a slow rank, a column a slow moment.";
   if (map.ranks_per_row > 1 || map.steps_per_column > 1) {
     note += fmt::format(" A cell is the largest of {} rank{} x {} step{}.", map.ranks_per_row,
                         map.ranks_per_row == 1 ? "" : "s", map.steps_per_column, map.steps_per_column == 1 ? "" : "s");
@@ -165,7 +165,7 @@ std::string phases(const Report& report) {
     sum += row.share;
   }
   std::string html = stack(rows) + fmt::format(
-                                       "<table><thead><tr><th>phase</th><th class=\"n\">{} a step</th>"
+                                       "<table class=\"phases\"><thead><tr><th>phase</th><th class=\"n\">{} a step</th>"
                                        "<th class=\"n\">share</th><th></th></tr></thead><tbody>\n",
                                        unit.name);
   for (const PhaseRow& row : rows) {
