@@ -7,9 +7,13 @@ write_config
 reference
 pause_before 6 3
 train -- --out 'the run/of today' "${pause[@]}"
+# What depends on it waits through the turn in the queue.
+dependent=$(sbatch --parsable --output=/dev/null --dependency="afterok:$job" --kill-on-invalid-dep=yes \
+  --wrap "grep finished 'the run/of today/status.json'")
 eventually at_step 'the run/of today' 5
 scancel --signal=USR2 --batch "$job"  # what --signal=B:USR2@120 does
 expect_end "$job" COMPLETED 0
+expect_end "$dependent" COMPLETED 0
 expect_equal 1 "$(restarts "$job")" restarts
 expect_as_reference 'the run/of today'
 
