@@ -151,7 +151,6 @@ RowNoise noise_of(std::span<const float> row) {
     blocks.push_back(*median(std::span<float>(block)));
   }
   noise.block = sigma_of_neighbours(blocks);
-  noise.level = *median(std::span<float>(values));
   return noise;
 }
 

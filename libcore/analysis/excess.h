@@ -49,7 +49,6 @@ Excess total_over_themselves(const Comparison& comparison, std::span<const int> 
 
 // What chance does to a row.
 struct RowNoise {
-  double level = 0.0;  // median of the row
   double step = 0.0;   // standard deviation from one step to the next
   double block = 0.0;  // of medians of kBlockSteps
   std::size_t values = 0;

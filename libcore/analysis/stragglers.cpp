@@ -22,6 +22,7 @@ constexpr std::size_t kFewFreedom = 3;  // distances between healthy ranks that 
 constexpr double kSecondPhase = 0.25;   // of the costliest phase's time: what a rank's further phases must cost
 constexpr double kOwnShare = 0.5;  // of a rank's excess over its other steps, what is not the others' getting faster
 constexpr double kExpectedFreedom = 4.0;
+constexpr std::size_t kFewRanks = 6;   // of which half may be slow
 constexpr double kAlike = 2.0;         // how far the ranks of a slow host may be apart
 constexpr double kMovingShare = 0.02;  // of the step, from which on wandering stalls are worth a sentence
 constexpr double kStall = 0.4;         // a logarithm: half as long again as the others
@@ -55,10 +56,8 @@ class PhaseSearch {
     const Excess excess = excess_over_peers(comparison_, phase_, ranks);
     std::vector<double> levels;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      add_noise(excess.row(i), true);
-      const RowNoise noise = noise_of(excess.row(i));
-      if (noise.values >= floors_.steps) levels.push_back(noise.level);
-      add_candidates(excess.row(i), ranks[i], ranks.size() < 4, false);
+      add_row(excess.row(i), ranks[i], ranks.size(), false);
+      if (const std::optional<double> level = level_of(excess.row(i))) levels.push_back(*level);
     }
     findings_.spread.add(levels);
     add_stalls(excess);
@@ -66,53 +65,61 @@ class PhaseSearch {
 
   void add_solitary(const std::vector<int>& ranks) {
     const Excess excess = excess_over_themselves(comparison_, phase_, ranks);
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      add_noise(excess.row(i), false);
-      add_candidates(excess.row(i), ranks[i], false, true);
-    }
+    for (std::size_t i = 0; i < ranks.size(); ++i) add_row(excess.row(i), ranks[i], ranks.size(), true);
   }
 
   PhaseFindings take() { return std::move(findings_); }
 
  private:
-  void add_noise(std::span<const float> row, bool level_is_zero) {
-    const RowNoise noise = noise_of(without_interval(row, level_is_zero));
-    if (noise.values >= 2) findings_.step_noise.push_back(noise.step);
-    if (noise.values >= 3 * kBlockSteps) findings_.block_noise.push_back(noise.block);
-  }
-
-  // The row without its highest interval, or its lowest (where few peers are compared, a slow one makes the others look
-  // fast), whichever is farther from the rest: a fault is not noise.
-  std::vector<float> without_interval(std::span<const float> row, bool level_is_zero) const {
-    std::vector<float> rest(row.begin(), row.end());
-    std::vector<float> negated(row.begin(), row.end());
-    for (float& value : negated) value = -value;
-    SlowInterval farthest;
-    float sign = 0.0F;
-    for (const float side : {1.0F, -1.0F}) {
-      for (const SlowInterval& slow :
-           slow_intervals(side > 0.0F ? row : std::span<const float>(negated), floors_.steps, level_is_zero)) {
-        if (sign != 0.0F && slow.excess * double(slow.values) <= farthest.excess * double(farthest.values)) continue;
-        farthest = slow;
-        sign = side;
-      }
+  void add_row(std::span<const float> row, int rank, std::size_t ranks, bool against_itself) {
+    const std::vector<SlowInterval> found = slow_intervals(row, floors_.steps, !against_itself);
+    std::vector<SlowInterval> fast;
+    if (ranks < kFewRanks) {
+      std::vector<float> negated(row.begin(), row.end());
+      for (float& value : negated) value = -value;
+      fast = slow_intervals(negated, floors_.steps, !against_itself);
     }
-    for (std::size_t i = farthest.steps.first; i < farthest.steps.last; ++i)
-      rest[i] -= sign * static_cast<float>(farthest.excess);
-    return rest;
-  }
-
-  void add_candidates(std::span<const float> row, int rank, bool few, bool against_itself) {
-    for (const SlowInterval& slow : slow_intervals(row, floors_.steps, !against_itself)) {
+    add_noise(row, found, fast);
+    for (const SlowInterval& slow : found) {
       if (against_itself && slow.outside < floors_.steps) continue;
       Candidate candidate;
       candidate.rank = rank;
       candidate.slow = slow;
-      candidate.few = few;
+      candidate.few = ranks < 4;
       candidate.against_itself = against_itself;
       measure(candidate, row);
       findings_.candidates.push_back(candidate);
     }
+  }
+
+  // A fault is not noise, so the row's highest interval is taken out first; or its lowest, if that is farther from the
+  // rest: where few are compared, a slow one makes the others look fast.
+  void add_noise(std::span<const float> row, const std::vector<SlowInterval>& slow,
+                 const std::vector<SlowInterval>& fast) {
+    const auto size = [](const SlowInterval& interval) {
+      return interval.excess * static_cast<double>(interval.values);
+    };
+    SlowInterval farthest;
+    float shift = 0.0F;
+    for (const std::vector<SlowInterval>* side : {&slow, &fast}) {
+      for (const SlowInterval& interval : *side) {
+        if (size(interval) <= size(farthest)) continue;
+        farthest = interval;
+        shift = static_cast<float>(side == &slow ? -interval.excess : interval.excess);
+      }
+    }
+    rest_.assign(row.begin(), row.end());
+    for (std::size_t i = farthest.steps.first; i < farthest.steps.last; ++i) rest_[i] += shift;
+    const RowNoise noise = noise_of(rest_);
+    if (noise.values >= 2) findings_.step_noise.push_back(noise.step);
+    if (noise.values >= 3 * kBlockSteps) findings_.block_noise.push_back(noise.block);
+  }
+
+  std::optional<double> level_of(std::span<const float> row) {
+    rest_.clear();
+    std::ranges::copy_if(row, std::back_inserter(rest_), [](float value) { return !std::isnan(value); });
+    if (rest_.size() < floors_.steps) return std::nullopt;
+    return static_cast<double>(*median(std::span<float>(rest_)));
   }
 
   double seconds_at(std::size_t step, int rank) const {
@@ -168,6 +175,7 @@ class PhaseSearch {
   std::size_t phase_;
   PhaseFindings findings_;
   std::vector<double> stalls_;  // [step]: the longest
+  std::vector<float> rest_;
 };
 
 double square(double value) { return value * value; }
