@@ -32,7 +32,15 @@ bool has_cells(const HeatMap& map) {
 
 int height_of(const HeatMap& map) { return std::clamp(map.rows * kRowHeight, kLeastHeight, kMostHeight); }
 
-std::int64_t last_step(const HeatMap& map) { return map.first_step + map.columns * map.steps_per_column - 1; }
+// The last column may reach beyond the run's last step.
+std::int64_t last_step(const Report& report) {
+  const HeatMap& map = report.heat_map;
+  std::int64_t last = map.first_step + report.steps - 1;
+  for (const Curve* curve : {&report.loss, &report.throughput}) {
+    if (!curve->steps.empty()) last = std::max(last, curve->steps.back());
+  }
+  return std::clamp(last, map.first_step, map.first_step + map.columns * map.steps_per_column - 1);
+}
 
 // The median of the cells that a named rank's trouble covers.
 double typical_excess(const HeatMap& map, const Straggler& straggler) {
@@ -73,10 +81,11 @@ std::string row_labels(const HeatMap& map, int ranks) {
   return html + "</div>";
 }
 
-std::string column_labels(const HeatMap& map) {
+std::string column_labels(const Report& report) {
+  const HeatMap& map = report.heat_map;
   std::string html = "<div class=\"columns\" aria-hidden=\"true\">";
   const double steps = static_cast<double>(map.columns) * static_cast<double>(map.steps_per_column);
-  const Axis axis = step_axis(static_cast<double>(map.first_step), static_cast<double>(last_step(map)), 10);
+  const Axis axis = step_axis(static_cast<double>(map.first_step), static_cast<double>(last_step(report)), 10);
   for (const double step : axis.ticks) {
     const double place = (step - static_cast<double>(map.first_step) + 0.5) / steps;
     html += fmt::format("<span style=\"left:{:.2f}%\">{}</span>", 100 * place, step_label(step));
@@ -141,7 +150,7 @@ std::string data(const Report& report, double least, double most) {
   const Hosts hosts = hosts_of(report);
   JsonObject json;
   json.add("rows", map.rows).add("columns", map.columns).add("ranks", report.ranks);
-  json.add("first_step", map.first_step).add("last_step", last_step(map));
+  json.add("first_step", map.first_step).add("last_step", last_step(report));
   json.add("steps_per_column", map.steps_per_column).add("ranks_per_row", map.ranks_per_row);
   json.add("unit", kUnit).add("octave", kOctave).add("least", least).add("most", most);
   json.add_raw("hosts", fmt::format("[{}]", fmt::join(hosts.names, ",")));
@@ -160,7 +169,9 @@ std::uint8_t excess_code(float excess) {
 
 double excess_of(std::uint8_t code) { return kUnit * (std::exp2((code - 1) / kOctave) - 1); }
 
-double least_excess(const HeatMap& map) { return std::clamp(std::floor(quantile(map, 0.5) * 1000 + 1e-3) / 1000, 0.0, 0.05); }
+double least_excess(const HeatMap& map) {
+  return std::clamp(std::floor(quantile(map, 0.5) * 1000 + 1e-3) / 1000, 0.0, 0.05);
+}
 
 double most_excess(const Report& report) {
   double most = quantile(report.heat_map, 0.995);
@@ -181,8 +192,8 @@ std::string heat_map_figure(const Report& report) {
   html += fmt::format(
       "<canvas id=\"heat\" role=\"img\" style=\"height:{}px\" aria-label=\"Excess of each rank's own work "
       "over its peers', {} ranks by {} steps\"></canvas>",
-      height_of(map), report.ranks, last_step(map) - map.first_step + 1);
-  html += named_labels(report) + column_labels(map) + "</div>" + legend(least, most, has_gaps);
+      height_of(map), report.ranks, last_step(report) - map.first_step + 1);
+  html += named_labels(report) + column_labels(report) + "</div>" + legend(least, most, has_gaps);
   html +=
       "<noscript><p class=\"note\">The heat map needs JavaScript; the tables say who is slow without "
       "it.</p></noscript>";

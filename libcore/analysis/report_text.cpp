@@ -15,6 +15,7 @@ namespace convoy::analysis {
 namespace {
 
 constexpr int kLabelColumns = 12;
+constexpr int kWideColumns = 96;  // below, coordinates are left to --json
 // What one screen has room for; --json has all.
 constexpr std::size_t kMostStragglers = 5;
 constexpr std::size_t kMostSentences = 3;
@@ -138,27 +139,31 @@ void add_bubble(Screen& screen, const Report& report) {
   screen.labelled("bubble", bubble_line(report));
 }
 
+std::vector<TextColumn> straggler_titles(bool narrow) {
+  std::vector<TextColumn> titles = {{"straggler", true}, {"host", false, true}, {"dp, pp, tp"}, {"cause"}, {"phase"}};
+  if (narrow) titles.erase(titles.begin() + 2);
+  titles.insert(titles.end(),
+                {{"excess", true}, {"steps", true}, {narrow ? "of step" : "of the step", true}, {"lost", true}});
+  return titles;
+}
+
+std::vector<std::string> straggler_cells(const Straggler& s, bool narrow) {
+  std::vector<std::string> cells = {fmt::format("{}", s.rank), printable(s.host), coordinates(s.at), name_of(s.cause),
+                                    spelled(s.phase)};
+  if (narrow) cells.erase(cells.begin() + 2);
+  cells.insert(cells.end(), {signed_percent(s.excess_percent) + (s.against_itself ? " *" : ""), affected_steps(s),
+                             signed_percent(s.step_excess_percent), percent(s.lost_percent / 100)});
+  return cells;
+}
+
 void add_stragglers(Screen& screen, const Report& report) {
   screen.line("");
   if (report.stragglers.empty()) return screen.labelled("stragglers", "none named");
+  const bool narrow = screen.columns() < kWideColumns;
   const std::size_t shown = std::min(report.stragglers.size(), kMostStragglers);
-  std::vector<std::vector<std::string>> cells;
-  for (std::size_t i = 0; i < shown; ++i) {
-    const Straggler& s = report.stragglers[i];
-    cells.push_back({fmt::format("{}", s.rank), printable(s.host), coordinates(s.at), name_of(s.cause),
-                     spelled(s.phase), signed_percent(s.excess_percent) + (s.against_itself ? " *" : ""),
-                     affected_steps(s), signed_percent(s.step_excess_percent), percent(s.lost_percent / 100)});
-  }
-  screen.table({{"straggler", true},
-                {"host"},
-                {"dp, pp, tp"},
-                {"cause"},
-                {"phase"},
-                {"excess", true},
-                {"steps", true},
-                {"of the step", true},
-                {"lost", true}},
-               cells, kRed);
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t i = 0; i < shown; ++i) rows.push_back(straggler_cells(report.stragglers[i], narrow));
+  screen.table(straggler_titles(narrow), rows, kRed);
   if (shown < report.stragglers.size())
     screen.line(fmt::format("and {} more (--json lists all)", report.stragglers.size() - shown), kRed);
   if (std::any_of(report.stragglers.begin(), report.stragglers.end(),

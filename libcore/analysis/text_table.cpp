@@ -13,14 +13,14 @@ namespace {
 constexpr int kGap = 2;
 constexpr int kLeastColumn = 8;
 
-// Narrows the widest left-aligned column until the table fits, or nothing is left to give.
+// Narrows the widest column that shrinks until the table fits, or nothing is left to give.
 void fit(std::vector<int>& widths, const std::vector<TextColumn>& titles, int columns) {
   const auto gaps = kGap * (static_cast<int>(widths.size()) - 1);
   int excess = std::accumulate(widths.begin(), widths.end(), gaps) - columns;
   while (excess > 0) {
     std::size_t widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (!titles[i].right && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
+      if (titles[i].shrinks && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
     }
     if (widest == widths.size() || widths[widest] <= kLeastColumn) return;
     const int given = std::min(excess, widths[widest] - kLeastColumn);

@@ -10,10 +10,11 @@ namespace convoy::analysis {
 
 struct TextColumn {
   std::string title;
-  bool right = false;  // aligned
+  bool right = false;    // aligned
+  bool shrinks = false;  // gives way where the table is too wide
 };
 
-// The lines of a table with its titles, at most `columns` wide: the widest text column gives way. Cells must be
+// The lines of a table with its titles, at most `columns` wide if those that shrink give enough. Cells must be
 // printable.
 std::vector<std::string> table_lines(const std::vector<TextColumn>& titles,
                                      const std::vector<std::vector<std::string>>& rows, int columns);

@@ -119,6 +119,14 @@ TEST(ReportText, EscapesHostNamesAndAlignsThem) {
   EXPECT_EQ(columns[0], columns[2]);
 }
 
+TEST(ReportText, FitsANarrowTerminalWithEveryNumber) {
+  const std::string text = report_text(made_report(), 80);
+  for (const std::string& line : lines_of(text)) EXPECT_LE(display_width(line), 80) << line;
+  EXPECT_TRUE(
+      std::regex_search(text, std::regex(" 3  n01 +compute +forward +\\+50\\.1 % +29 in 11-40 +\\+12\\.5 % +9\\.1 %")))
+      << text;
+}
+
 TEST(ReportText, HasColourOnlyWhereAsked) {
   EXPECT_EQ(report_text(made_report(), kColumns).find('\x1b'), std::string::npos);
   const std::string coloured = report_text(made_report(), kColumns, true);
