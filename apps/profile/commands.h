@@ -24,11 +24,24 @@ struct SynthArguments {
   analysis::SynthOptions options;
 };
 
+struct CheckArguments {
+  std::string run;
+};
+
+struct ExportArguments {
+  std::string run, to, out;
+  analysis::StepRange steps;
+  std::vector<int> ranks;
+  std::int64_t max_size = std::int64_t{256} << 20;
+};
+
 struct ImportArguments {
   std::string format, file, out;
   bool skip_bad_rows = false;
 };
 
+app::Command check_command(CheckArguments& arguments);
+app::Command export_command(ExportArguments& arguments);
 app::Command import_command(ImportArguments& arguments);
 app::Command synth_command(SynthArguments& arguments);
 

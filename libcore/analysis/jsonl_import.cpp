@@ -176,17 +176,18 @@ void JsonlImport::sort_rows(Rank& rank) {
   rank.rows.erase(repeated.begin(), repeated.end());
 }
 
-// A call of a communicator happened once.
+// A sequence counts the collectives of a group, or the messages to a peer or from it, and so names one call.
 void JsonlImport::refuse_repeated_calls(Rank& rank) {
   std::map<std::tuple<int, Operation, int, std::uint32_t>, std::int64_t> seen;
   std::erase_if(rank.rows, [&](const Row& row) {
     if (!row.is_collective) return false;
-    const auto [first, is_new] = seen.emplace(std::tuple(row.group, row.operation, row.peer, row.sequence), row.line);
+    const bool message = is_message(row.operation);
+    const auto [first, is_new] = seen.emplace(
+        std::tuple(row.group, message ? row.operation : Operation::kAllReduce, message ? row.peer : -1, row.sequence),
+        row.line);
     if (is_new) return false;
-    complain(row.line,
-             fmt::format("{} {} of {} is in line {} too; a sequence counts a group's calls over the whole run",
-                         trace::name_of(row.operation), row.sequence, groups_[static_cast<std::size_t>(row.group)].name,
-                         first->second));
+    complain(row.line, fmt::format("sequence {} of {} is in line {} too; it counts a group's calls over the whole run",
+                                   row.sequence, groups_[static_cast<std::size_t>(row.group)].name, first->second));
     return true;
   });
 }

@@ -93,6 +93,17 @@ class Fields {
   const Json& object_;
 };
 
+std::string why_no_json(std::string_view line) {
+  try {
+    [[maybe_unused]] const Json accepted = Json::parse(line);
+  } catch (const Json::parse_error& error) {
+    return fmt::format("it is no JSON at byte {} of the line", error.byte);
+  } catch (const Json::exception&) {
+    return "a number in it is beyond what a double holds";
+  }
+  return "it is no JSON";
+}
+
 std::optional<trace::GroupKind> kind_of_group(std::string_view group) {
   if (group == "world") return trace::GroupKind::kWorld;
   const std::string_view digits = group.substr(std::min<std::size_t>(2, group.size()));
@@ -170,7 +181,7 @@ std::string parse_jsonl_row(std::string_view line, JsonlRow& row) {
   row = {};
   if (line.size() > kLongestLine) return fmt::format("the line has {} bytes, expected at most 1 MiB", line.size());
   const Json json = Json::parse(line, nullptr, false);
-  if (json.is_discarded()) return "it is no JSON (or a number in it is beyond what a double holds)";
+  if (json.is_discarded()) return why_no_json(line);
   if (!json.is_object()) return "it is no JSON object";
   Fields fields(json);
   read_place(fields, row);

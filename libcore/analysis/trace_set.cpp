@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "libcore/analysis/segments.h"
+#include "libcore/analysis/trace_files.h"
 #include "libcore/base/error.h"
 #include "libcore/base/json.h"
 #include "libcore/trace/trace_reader.h"
@@ -29,20 +30,6 @@ struct Scan {
   TraceFile file;
   trace::Damage damage;
 };
-
-std::vector<Path> trace_files_below(const Path& run) {
-  std::error_code error;
-  if (!std::filesystem::exists(run, error)) throw ConfigError(fmt::format("{}: no such run folder", run.string()));
-  const Path traces = run / "traces";
-  const Path& folder = std::filesystem::is_directory(traces, error) ? traces : run;
-  std::vector<Path> files;
-  std::filesystem::directory_iterator entries(folder, error);
-  if (error) throw EnvironmentError(fmt::format("{}: cannot be listed: {}", folder.string(), error.message()));
-  for (const auto& entry : entries)
-    if (entry.path().extension() == ".trace" && entry.is_regular_file(error)) files.push_back(entry.path());
-  std::ranges::sort(files);
-  return files;
-}
 
 // The header's own contradictions, as a clause; empty if it has none.
 std::string contradiction_of(const trace::Header& header) {
@@ -161,9 +148,6 @@ class RankStream {
 TraceSet TraceSet::open(const Path& run, const StepRange& range) {
   TraceSet set;
   const std::vector<Path> paths = trace_files_below(run);
-  if (paths.empty())
-    throw DataError(fmt::format("{}: no traces (files *.trace in it or in its folder traces): train with --trace steps",
-                                run.string()));
   std::string first_problem;
   for (const Path& path : paths) {
     try {

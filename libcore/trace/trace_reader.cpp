@@ -88,8 +88,8 @@ struct TraceReader::State {
   void read_header();
   std::optional<BlockHeader> sound_block(bool steps_only, std::span<const std::byte>& payload);
   bool next(bool steps_only, std::vector<StepRecord>& steps, std::vector<Event>* events);
-  template <class Record, class Sound>
-  void take(std::span<const std::byte> payload, std::vector<Record>& records, const Sound& is_sound);
+  template <class Record, class Problem>
+  void take(std::span<const std::byte> payload, std::vector<Record>& records, const Problem& problem);
 };
 
 void TraceReader::State::read_header() {
@@ -134,11 +134,17 @@ std::optional<BlockHeader> TraceReader::State::sound_block(bool steps_only, std:
 }
 
 // Records that are not sound, under a right CRC, are nothing that our writer wrote: they are left out one by one.
-template <class Record, class Sound>
-void TraceReader::State::take(std::span<const std::byte> payload, std::vector<Record>& records, const Sound& is_sound) {
+template <class Record, class Problem>
+void TraceReader::State::take(std::span<const std::byte> payload, std::vector<Record>& records,
+                              const Problem& problem) {
   records.resize(payload.size() / sizeof(Record));
   std::memcpy(records.data(), payload.data(), payload.size());
-  const std::size_t left_out = std::erase_if(records, [&](const Record& record) { return !is_sound(record); });
+  const std::size_t left_out = std::erase_if(records, [&](const Record& record) {
+    const std::string_view found = problem(record);
+    if (damage.problem.empty()) damage.problem = found;
+    return !found.empty();
+  });
+  damage.records += left_out;
   if (left_out > 0) count_damage(left_out * sizeof(Record));
 }
 
@@ -150,9 +156,9 @@ bool TraceReader::State::next(bool steps_only, std::vector<StepRecord>& steps, s
     const std::optional<BlockHeader> block = sound_block(steps_only, payload);
     if (!block || payload.empty()) continue;
     if (block->kind == BlockKind::kSteps) {
-      take(payload, steps, [](const StepRecord& record) { return problem_of(record).empty(); });
+      take(payload, steps, [](const StepRecord& record) { return problem_of(record); });
     } else {
-      take(payload, *events, [this](const Event& event) { return problem_of(event, header).empty(); });
+      take(payload, *events, [this](const Event& event) { return problem_of(event, header); });
     }
     if (steps.empty() && (events == nullptr || events->empty())) continue;
     ++index;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "libcore/base/file.h"
@@ -15,8 +16,10 @@ namespace convoy::trace {
 
 // What a file could not give.
 struct Damage {
-  std::uint64_t blocks = 0;  // whose CRC, magic or size is wrong, and those in which a record is (record_check.h)
-  std::uint64_t bytes = 0;   // of those blocks in the file; where only records are wrong, of these
+  std::uint64_t blocks = 0;   // whose CRC, magic or size is wrong, and those in which a record is (record_check.h)
+  std::uint64_t bytes = 0;    // of those blocks in the file; where only records are wrong, of these
+  std::uint64_t records = 0;  // left out under a right CRC ..
+  std::string_view problem;   // .. because of this, the first one; a literal
   bool any() const { return blocks > 0; }
 };
 

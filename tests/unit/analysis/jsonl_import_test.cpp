@@ -167,7 +167,7 @@ const std::vector<BadRow> kBadRows = {
     {"nonsense", "it is no JSON"},
     {"[1,2]", "no JSON object"},
     {kPrefix + R"("start_ns":1,"duration_ns":NaN})", "it is no JSON"},
-    {kPrefix + R"("start_ns":1,"duration_ns":1e999})", "no JSON (or a number in it is beyond"},
+    {kPrefix + R"("start_ns":1,"duration_ns":1e999})", "a number in it is beyond"},
     {kPrefix + R"("start_ns":1,"duration_ns":-5})", "duration_ns is below zero: the row ends before it starts"},
     {kPrefix + R"("start_ns":1,"duration_ns":0.5})", "duration_ns is 0.5, expected a whole number"},
     {kPrefix + R"("start_ns":1,"duration_ns":1e30})", "duration_ns is 1e+30"},
@@ -224,7 +224,7 @@ TEST(JsonlImport, RefusesRowsThatContradictOthers) {
   EXPECT_THAT(refusal_of({kRows[2], kCall + R"("name":"all_reduce","group":"tp1","sequence":2})"}),
               HasSubstr("line 2: rank 0 is in group tp1 here, but in tp0 before"));
   EXPECT_THAT(refusal_of({kRows[2], kCall + R"("name":"all_reduce","group":"tp0","sequence":1})"}),
-              HasSubstr("all_reduce 1 of tp0 is in line"));
+              HasSubstr("sequence 1 of tp0 is in line"));
   EXPECT_THAT(refusal_of({R"({"rank":0,"dp":1,"step":1,"kind":"phase","name":"data","start_ns":1,"duration_ns":1})",
                           R"({"rank":1,"dp":1,"step":1,"kind":"phase","name":"data","start_ns":1,"duration_ns":1})"}),
               HasSubstr("ranks 0 and 1 are both at tp 0, pp 0, dp 1"));
