@@ -58,7 +58,7 @@ void print_table(const TraceCheck& check) {
                                                          rows, kColumns))
       fmt::print("{}\n", line);
   }
-  if (left_out > 0) fmt::print("{} more files{}\n", left_out, rows.empty() ? ", all sound" : "");
+  if (left_out > 0) fmt::print("{}{} files\n", rows.empty() ? "" : "and ", left_out);
 }
 
 void print_text(const TraceCheck& check) {
@@ -130,7 +130,7 @@ app::Command check_command(CheckArguments& arguments) {
       "ranks that begin late or end early. Several attempts that did the same steps are no fault, but are told. The "
       "exit "
       "code is 0 if all is sound, 3 if anything is not; `report` uses what is sound all the same, and lists the rest.";
-  command.examples = {"convoy-profile check runs/made", "convoy-profile check runs/made --json"};
+  command.examples = {"convoy-profile check runs/slow", "convoy-profile check runs/slow --json"};
   command.options = {run_operand(arguments.run)};
   command.has_json = true;
   command.run = [&arguments](const app::Session& session) { return run(arguments, session); };

@@ -98,8 +98,8 @@ app::Command export_command(ExportArguments& arguments) {
       "communication "
       "on a thread of its own. Hosts are put on one axis by their real-time clocks, which may be milliseconds apart. "
       "--to csv: a row a step and rank with every phase, in ns.";
-  command.examples = {"convoy-profile export runs/made --to chrome --steps 1-2 --ranks 0-3 --out trace.json",
-                      "convoy-profile export runs/made --to csv --steps 10-20 > steps.csv"};
+  command.examples = {"convoy-profile export runs/slow --to chrome --steps 1-2 --ranks 0-3 --out trace.json",
+                      "convoy-profile export runs/slow --to csv --steps 10-20 > steps.csv"};
   command.options = {
       run_operand(arguments.run),
       format_flag(arguments),

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   program.examples = {"convoy-profile synth --out runs/made --ranks 8 --layout tp=2,dp=4 --steps 50",
                       "convoy-profile report runs/slow --html report.html"};
   program.config_table = "profile";
-  program.commands = {report_command(report), check_command(check),      export_command(exporting),
+  program.commands = {report_command(report), check_command(check), export_command(exporting),
                       import_command(importing), synth_command(synth)};
   return convoy::app::run(program, argc, argv);
 }
