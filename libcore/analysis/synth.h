@@ -38,7 +38,7 @@ struct SynthOptions {
   std::uint64_t seed = 1;
   int ranks_per_host = 8;
   std::int64_t evaluate_every = 50, checkpoint_every = 100;  // steps; 0: never
-  std::vector<SynthFault> faults;
+  std::vector<SynthFault> faults = {};
   std::int64_t window_first = 1, window_last = 4;  // steps whose events are kept
 };
 

@@ -13,8 +13,8 @@
 namespace convoy::analysis {
 
 struct ExportOptions {
-  StepRange range;
-  std::vector<int> ranks;  // sorted; empty: all
+  StepRange range = {};
+  std::vector<int> ranks = {};  // sorted; empty: all
   std::uint64_t most_bytes = UINT64_MAX;
 };
 

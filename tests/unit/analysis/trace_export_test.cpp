@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/analysis/trace_export.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "libcore/analysis/synth.h"
 #include "libcore/trace/trace_writer.h"
