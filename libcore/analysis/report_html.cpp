@@ -169,10 +169,12 @@ std::string phases(const Report& report) {
                                        "<th class=\"n\">share</th><th></th></tr></thead><tbody>\n",
                                        unit.name);
   for (const PhaseRow& row : rows) {
-    html += fmt::format(
-        "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"bars\"><span class=\"bar {}\" "
-        "style=\"width:{:.2f}%\"></span></td></tr>\n",
-        row.name, in_unit(row.seconds, unit), row.shown_share, row.kind, most > 0 ? 100 * row.share / most : 0.0);
+    const std::string bar = row.share > 0 ? fmt::format("<span class=\"bar {}\" style=\"width:{:.2f}%\"></span>",
+                                                        row.kind, 100 * row.share / most)
+                                          : "";
+    html +=
+        fmt::format("<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"bars\">{}</td></tr>\n",
+                    row.name, in_unit(row.seconds, unit), row.shown_share, bar);
   }
   html += fmt::format("<tr class=\"sum\"><td>sum</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td></td></tr>",
                       in_unit(total, unit), percent(sum));
@@ -277,15 +279,20 @@ std::vector<const RankRow*> shown_ranks(const Report& report) {
   return rows;
 }
 
+std::string number_cell(const std::optional<double>& value, const std::string& shown) {
+  return fmt::format("<td class=\"n\"{}>{}</td>", sort_value(value.value_or(std::nan(""))),
+                     value ? shown : kNotMeasured);
+}
+
 std::string rank_row(const RankRow& row, const TimeUnit& unit, bool named) {
+  const auto measured = [&row](double value) { return row.steps > 0 ? std::optional(value) : std::nullopt; };
   return fmt::format(
-      "<tr{}><td class=\"n\">{}</td><td class=\"host\">{}</td><td>{}</td><td class=\"n\">{}</td><td "
-      "class=\"n\"{}>{}</td>"
-      "<td class=\"n\"{}>{}</td><td class=\"n\"{}>{}</td><td class=\"n\"{}>{}</td></tr>\n",
+      "<tr{}><td class=\"n\">{}</td><td class=\"host\">{}</td><td>{}</td><td class=\"n\">{}</td>{}{}{}{}</tr>\n",
       named ? " class=\"named\"" : "", row.rank, escaped_host(row.host), coordinates(row.at), row.steps,
-      sort_value(row.own_seconds), in_unit(row.own_seconds, unit), sort_value(row.excess.value_or(std::nan(""))),
-      signed_percent_of(row.excess), sort_value(row.communication_seconds), in_unit(row.communication_seconds, unit),
-      sort_value(row.starved_share), percent(row.starved_share));
+      number_cell(measured(row.own_seconds), in_unit(row.own_seconds, unit)),
+      number_cell(row.excess, signed_percent_of(row.excess)),
+      number_cell(measured(row.communication_seconds), in_unit(row.communication_seconds, unit)),
+      number_cell(measured(row.starved_share), percent(row.starved_share)));
 }
 
 std::string ranks(const Report& report) {

@@ -85,6 +85,17 @@ TEST(ReportHtml, SaysNotMeasuredOfWhatIsAbsent) {
   EXPECT_THAT(page, Not(HasSubstr("<svg")));
 }
 
+TEST(ReportHtml, SaysNotMeasuredOfARankWithoutAStep) {
+  Report report = made_report();
+  report.stragglers.clear();
+  report.rank_rows = {{5, "n01", {2, 0, 1}, 0, 0.0, {}, 0.0, 0.0}};
+  const std::string text = visible(report_html(report));
+  const std::string row = text.substr(text.find("(1, 0, 2)"));
+  EXPECT_TRUE(
+      std::regex_search(row, std::regex("^\\(1, 0, 2\\) +0 +not measured +not measured +not measured +not measured")))
+      << row.substr(0, 200);
+}
+
 TEST(ReportHtml, NeverPrintsWhatIsNoNumber) {
   Report report = made_report();
   const double nan = std::nan("");
