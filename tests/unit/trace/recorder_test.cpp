@@ -89,6 +89,9 @@ TEST(Recorder, WhatEndsOutsideOfAStepHasNoRecord) {
   recorder.end_step(1, 0);
   EXPECT_TRUE(read_all(trace_in(folder)).steps.empty());
   EXPECT_TRUE(read_ring(ring_in(folder)).events.empty());
+  recorder.begin_step(1);
+  recorder.end_step(1, 0);
+  EXPECT_EQ(recorder.begin_event(Operation::kBarrier, 0, 1, 0, 0, false), FlightRing::kNoSlot);
 }
 
 TEST(Recorder, AnExceptionOutOfNestedScopesLeavesItInOrder) {
