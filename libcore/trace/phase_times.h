@@ -39,7 +39,7 @@ class PhaseTimes {
   static constexpr std::size_t kDeepest = 32;  // what is nested deeper counts as the phase around it
   // Between two readings of the run-delay passes so much at least.
   static constexpr std::uint64_t kShortGap = 200'000;  // ns
-  static constexpr std::uint64_t kLongGap = 5'000'000;
+  static constexpr std::uint64_t kLongGap = 20'000'000;
 
   std::array<PhaseTime, kPhases> times_ = {};
   Phase current_ = Phase::kOther;
