@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The own work of every rank in every step, phase by phase: wall time without run-delay; communication is in phases of
-// its own. Kept as 16-bit logarithms (steps of 0.05 %), so that 1,024 ranks x 10,000 steps x 5 phases are 100 MiB.
+// its own. Kept as 16-bit logarithms (steps of 0.05 %), so that 1,024 ranks x 10,000 steps x 5 phases are 98 MiB.
 #pragma once
 
 #include <array>
@@ -25,12 +25,12 @@ double seconds_of(Code code);  // of a recorded time
 // The natural logarithm that a difference of codes stands for.
 inline constexpr double kLogPerCode = 0.69314718055994530942 / kCodesPerOctave;
 
-// The phases whose work is compared: what a training step itself does, and checkpoints.
-inline constexpr std::array kComparedPhases = {trace::Phase::kData,     trace::Phase::kForward,
-                                               trace::Phase::kBackward, trace::Phase::kOptimizer,
-                                               trace::Phase::kOther,    trace::Phase::kCheckpoint};
+// The phases whose work is compared: what a training step itself does, and checkpoints. The rest, "other", is not:
+// logging, metrics and norms are the first replica's by design.
+inline constexpr std::array kComparedPhases = {trace::Phase::kData, trace::Phase::kForward, trace::Phase::kBackward,
+                                               trace::Phase::kOptimizer, trace::Phase::kCheckpoint};
 // The first of them, whose sum is a rank's own work of a training step.
-inline constexpr std::size_t kTrainingPhases = 5;
+inline constexpr std::size_t kTrainingPhases = 4;
 
 // Wall without run-delay; what the records cannot mean is 0.
 std::uint64_t own_ns(const trace::PhaseTime& time);
