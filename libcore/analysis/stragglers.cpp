@@ -196,10 +196,9 @@ class Judge {
   }
 
   bool names(const Candidate& candidate) const {
-    if (candidate.rank == 0 && (phase_ == Phase::kOther || phase_ == Phase::kCheckpoint)) return false;
+    if (candidate.rank == 0 && phase_ == Phase::kCheckpoint) return false;  // it writes what is common to all
     if (candidate.against_itself && std::log1p(candidate.own_excess) < kOwnShare * candidate.slow.excess) return false;
-    const double share = phase_ == Phase::kOther ? floors_.step_share_of_other : floors_.step_share;
-    if (candidate.step_seconds <= 0.0 || candidate.seconds < share * candidate.step_seconds) return false;
+    if (candidate.step_seconds <= 0.0 || candidate.seconds < floors_.step_share * candidate.step_seconds) return false;
     if (candidate.slow.excess < std::log1p(floor(candidate))) return false;
     const double values = static_cast<double>(candidate.slow.values);
     const double chance = std::max(step_noise_ / std::sqrt(values),

@@ -17,8 +17,7 @@ struct Floors {
   double excess_of_few = 0.05;     // where fewer than four ranks can be compared
   double excess_of_itself = 0.10;  // without peers
   double excess_of_checkpoint = 0.25;
-  double step_share = 0.0025;         // of the training step
-  double step_share_of_other = 0.02;  // for the phase that is none
+  double step_share = 0.0025;  // of the training step
   double sigmas = 5.0;
   double spread_per_step_noise = 0.25;  // healthy ranks differ by at least this share of the noise from step to step
   std::size_t steps = 10;

@@ -19,16 +19,15 @@ struct MadeSteps {
   int ranks_per_host = 8;
   double jitter = 0.01;  // standard deviation of the logarithm
   unsigned seed = 1;
-  // Milliseconds: data, forward, backward, optimizer, other, checkpoint.
-  std::array<double, kComparedPhases.size()> base = {2, 40, 80, 10, 1, 0};
+  // Milliseconds: data, forward, backward, optimizer, checkpoint.
+  std::array<double, kComparedPhases.size()> base = {2, 40, 80, 10, 0};
   // What the time of a phase (an index of kComparedPhases) is multiplied with. Below 0: the step is not recorded.
   std::function<double(int rank, std::int64_t step, std::size_t phase)> factor = [](int, std::int64_t, std::size_t) {
     return 1.0;
   };
 };
 
-inline constexpr std::size_t kDataIndex = 0, kForwardIndex = 1, kBackwardIndex = 2, kOtherIndex = 4,
-                             kCheckpointIndex = 5;
+inline constexpr std::size_t kDataIndex = 0, kForwardIndex = 1, kBackwardIndex = 2, kCheckpointIndex = 4;
 
 inline Comparison make_comparison(const MadeSteps& made) {
   const auto world = static_cast<std::size_t>(made.layout.world());

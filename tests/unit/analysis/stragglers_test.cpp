@@ -39,8 +39,8 @@ TEST(Stragglers, ASlowRankIsNamedWithPhaseExcessAndCost) {
   EXPECT_NEAR(straggler.excess_percent, 20.0, kPoints);
   EXPECT_GE(straggler.steps_affected, 98);
   EXPECT_FALSE(straggler.against_itself);
-  // 8 ms of 161 ms.
-  EXPECT_NEAR(straggler.step_excess_percent, 100.0 * 8.0 / 161.0, 0.3);
+  // 8 ms of 160 ms.
+  EXPECT_NEAR(straggler.step_excess_percent, 100.0 * 8.0 / 160.0, 0.3);
   EXPECT_NEAR(straggler.lost_percent, straggler.step_excess_percent, 0.2);
 }
 
@@ -144,20 +144,19 @@ TEST(Stragglers, StallsThatMoveNameNoSingleRank) {
   EXPECT_THAT(judgement.abstained, testing::ElementsAre(testing::HasSubstr("move between ranks")));
 }
 
-TEST(Stragglers, RankZeroWritesCheckpointsAndLogsWithoutBeingOne) {
+TEST(Stragglers, RankZeroWritesMoreOfACheckpointWithoutBeingOne) {
   const auto judgement = find_stragglers(make_comparison({.layout = {.tensor = 1, .pipeline = 1, .data = 4},
-                                                          .base = {2, 40, 80, 10, 10, 20},
+                                                          .base = {2, 40, 80, 10, 20},
                                                           .factor = [](int rank, std::int64_t step, std::size_t phase) {
-                                                            if (phase == kCheckpointIndex)
-                                                              return step % 5 == 0 ? (rank == 0 ? 400.0 : 1.0) : 0.0;
-                                                            return phase == kOtherIndex && rank == 0 ? 5.0 : 1.0;
+                                                            if (phase != kCheckpointIndex) return 1.0;
+                                                            return step % 5 == 0 ? (rank == 0 ? 400.0 : 1.0) : 0.0;
                                                           }}));
   EXPECT_TRUE(judgement.stragglers.empty());
 }
 
 TEST(Stragglers, ARankThatSavesSlowlyIsOneForItsCheckpoints) {
   const auto judgement = find_stragglers(make_comparison({.layout = {.tensor = 1, .pipeline = 1, .data = 4},
-                                                          .base = {2, 40, 80, 10, 1, 50},
+                                                          .base = {2, 40, 80, 10, 50},
                                                           .factor = [](int rank, std::int64_t step, std::size_t phase) {
                                                             if (phase != kCheckpointIndex) return 1.0;
                                                             return step % 5 == 0 ? (rank == 2 ? 3.0 : 1.0) : 0.0;
@@ -177,7 +176,7 @@ TEST(Stragglers, AreJudgedWithoutNoiseToo) {
 }
 
 TEST(Stragglers, ATenthOfAPercentOfTheStepIsWorthNoName) {
-  // The data phase is 2 ms of 153: a tenth of it is 0.13 %.
+  // The data phase is 2 ms of 152: a tenth of it is 0.13 %.
   const auto judgement = find_stragglers(make_comparison(
       {.layout = {.tensor = 1, .pipeline = 1, .data = 8}, .jitter = 0.001, .factor = slow(4, kDataIndex, 1.1)}));
   EXPECT_TRUE(judgement.stragglers.empty());
