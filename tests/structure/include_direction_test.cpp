@@ -42,7 +42,7 @@ std::map<std::string, Units> allowed_table() {
           {"app", base},
           {"apps/preprocess", base + Units{"app", "data"}},
           {"apps/ckpt", model + Units{"app", "checkpoint", "data"}},
-          {"apps/profile", trace + Units{"app", "analysis"}},
+          {"apps/profile", trace + Units{"app", "analysis", "cluster"}},
           {"apps/train", train + Units{"app"}}};
 }
 
