@@ -30,22 +30,28 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/convoy-test-slurm.XXXXXX")
 cluster="$folder/the cluster"
 work="$folder/a place"
 
-# What is of the case: by its folder, or by the short name that its cluster has for it.
+# What the case has started, and what that has, has this in its environment. (grep itself has gone when it is looked for.)
+export CONVOY_TEST_FOLDER="$folder"
 leftovers() {
-  grep -lasF -f <(printf '%s\n' "$folder" "${short:-$folder}") /proc/[0-9]*/cmdline | sed 's/[^0-9]//g' | grep -vx "$$" || true
+  local environ command
+  { grep -lzsxF "CONVOY_TEST_FOLDER=$folder" /proc/[0-9]*/environ || true; } | while read -r environ; do
+    command=$(tr '\0' ' ' 2>/dev/null <"${environ%environ}cmdline" || true)
+    if [ -n "$command" ]; then printf '%s %s\n' "${environ//[^0-9]/}" "$command"; fi
+  done 2>/dev/null
 }
 
 clean_up() {
-  local status=$? short
+  local status=$? short left
   trap - EXIT INT TERM
   short=$(cat "$cluster/.convoy-dev-cluster" 2>/dev/null || true)
-  short=${short%/*}
   "$root/slurm/dev-cluster/stop.sh" --dir "$cluster" >/dev/null || status=1
-  if [ -n "$(leftovers)" ]; then
-    printf 'processes are left: %s\n' "$(leftovers)"
+  left=$(leftovers)
+  if [ -n "$left" ]; then
+    printf 'processes are left, and killed:\n%s\n' "$left"
+    cut -d' ' -f1 <<<"$left" | xargs kill -KILL 2>/dev/null || true
     status=1
   fi
-  if [ -n "$short" ] && [ "$short" != "$folder" ] && [ -e "$short" ]; then
+  if [ -n "$short" ] && [ -L "$short" ]; then
     printf '%s is left\n' "$short"
     status=1
   fi
