@@ -35,8 +35,9 @@ struct Candidate {
   double step_seconds = 0.0;        // that these steps took
   std::size_t first = 0, last = 0;  // affected columns
   bool against_itself = false;
-  bool few = false;         // fewer than four ranks in its set
-  double own_excess = 0.0;  // against itself: the ratio of its own medians, minus 1
+  bool few = false;        // fewer than four ranks in its set
+  double ratio = 1.0;      // of its work to that of its peers
+  double own_ratio = 1.0;  // against itself: of its affected steps to its others, whatever slowed all alike
 };
 
 // One phase of all ranks.
@@ -66,6 +67,7 @@ class PhaseSearch {
   void add_solitary(const std::vector<int>& ranks) {
     const Excess excess = excess_over_themselves(comparison_, phase_, ranks);
     for (std::size_t i = 0; i < ranks.size(); ++i) add_row(excess.row(i), ranks[i], ranks.size(), true);
+    for (Candidate& candidate : findings_.candidates) compare_medians(candidate, excess);
   }
 
   PhaseFindings take() { return std::move(findings_); }
@@ -137,23 +139,38 @@ class PhaseSearch {
       candidate.seconds += seconds_at(step, candidate.rank) * share;
       candidate.step_seconds += static_cast<double>(comparison_.step_seconds[step]);
     }
-    candidate.own_excess = std::expm1(slow.excess);
-    if (candidate.against_itself) candidate.own_excess = ratio_of_medians(candidate, row);
+    candidate.ratio = std::exp(slow.excess);
   }
 
-  // Of the rank's own work: affected steps over those beside the interval, minus 1.
-  double ratio_of_medians(const Candidate& candidate, std::span<const float> row) const {
-    const Interval& steps = candidate.slow.steps;
-    std::vector<double> slow, healthy;
-    for (std::size_t step = 0; step < row.size(); ++step) {
-      if (std::isnan(row[step])) continue;
-      const bool beside = step < steps.first || step >= steps.last;
-      if (beside)
-        healthy.push_back(seconds_at(step, candidate.rank));
-      else if (is_affected(candidate.slow, row[step]))
-        slow.push_back(seconds_at(step, candidate.rank));
+  // By the medians of the affected steps and of those beside the interval, which noise of single steps moves least;
+  // what they did to the median of the other ranks is nobody's.
+  void compare_medians(Candidate& candidate, const Excess& excess) const {
+    const auto own = std::ranges::find(excess.ranks, candidate.rank) - excess.ranks.begin();
+    const std::span<const float> row = excess.row(static_cast<std::size_t>(own));
+    std::vector<double> of_others;
+    for (const int rank : excess.ranks) {
+      const std::optional<double> ratio = ratio_of_medians(candidate.slow, row, rank);
+      if (!ratio) continue;
+      if (rank == candidate.rank)
+        candidate.own_ratio = *ratio;
+      else
+        of_others.push_back(*ratio);
     }
-    return *median(slow) / *median(healthy) - 1.0;
+    candidate.ratio = candidate.own_ratio / median(of_others).value_or(1.0);
+  }
+
+  std::optional<double> ratio_of_medians(const SlowInterval& slow, std::span<const float> row, int rank) const {
+    std::vector<double> affected, beside;
+    for (std::size_t step = 0; step < row.size(); ++step) {
+      const double seconds = seconds_at(step, rank);
+      if (std::isnan(row[step]) || seconds <= 0.0) continue;
+      if (step < slow.steps.first || step >= slow.steps.last)
+        beside.push_back(seconds);
+      else if (is_affected(slow, row[step]))
+        affected.push_back(seconds);
+    }
+    if (affected.empty() || beside.empty()) return std::nullopt;
+    return *median(affected) / *median(beside);
   }
 
   void add_stalls(const Excess& excess) {
@@ -197,14 +214,14 @@ class Judge {
 
   bool names(const Candidate& candidate) const {
     if (candidate.rank == 0 && phase_ == Phase::kCheckpoint) return false;  // it writes what is common to all
-    if (candidate.against_itself && std::log1p(candidate.own_excess) < kOwnShare * candidate.slow.excess) return false;
+    if (candidate.against_itself && std::log(candidate.own_ratio) < kOwnShare * candidate.slow.excess) return false;
+    if (candidate.ratio < 1.0 + floor(candidate)) return false;
     if (candidate.step_seconds <= 0.0 || candidate.seconds < floors_.step_share * candidate.step_seconds) return false;
     if (candidate.slow.excess < std::log1p(floor(candidate))) return false;
     const double values = static_cast<double>(candidate.slow.values);
     const double chance = std::max(step_noise_ / std::sqrt(values),
                                    block_noise_ / std::sqrt(std::max(1.0, values / static_cast<double>(kBlockSteps))));
-    const double apart = candidate.against_itself ? 0.0 : spread_;
-    return candidate.slow.excess >= floors_.sigmas * std::hypot(chance, apart);
+    return candidate.slow.excess >= floors_.sigmas * std::hypot(chance, spread_);
   }
 
  private:
@@ -242,7 +259,7 @@ Straggler named(const Comparison& comparison, Phase phase, const Candidate& cand
           .at = place.at,
           .cause = cause_of(phase),
           .phase = phase,
-          .excess_percent = 100.0 * candidate.own_excess,
+          .excess_percent = 100.0 * (candidate.ratio - 1.0),
           .steps_affected = static_cast<std::int64_t>(candidate.slow.affected),
           .first_step = comparison.steps[candidate.first],
           .last_step = comparison.steps[candidate.last],
@@ -252,17 +269,33 @@ Straggler named(const Comparison& comparison, Phase phase, const Candidate& cand
 }
 
 // The costliest interval of each rank in this phase.
-void add_named(const Comparison& comparison, Phase phase, PhaseFindings& findings, const Floors& floors,
-               double training_seconds, std::vector<Straggler>& stragglers) {
+std::map<int, Candidate> accepted(Phase phase, PhaseFindings& findings, const Floors& floors) {
   const Judge judge(floors, phase, findings);
-  std::map<int, const Candidate*> best;
+  std::map<int, Candidate> best;
   for (const Candidate& candidate : findings.candidates) {
     if (!judge.names(candidate)) continue;
-    const Candidate*& so_far = best[candidate.rank];
-    if (so_far == nullptr || candidate.seconds > so_far->seconds) so_far = &candidate;
+    const auto [so_far, is_first] = best.try_emplace(candidate.rank, candidate);
+    if (!is_first && candidate.seconds > so_far->second.seconds) so_far->second = candidate;
   }
-  for (const auto& [rank, candidate] : best)
-    stragglers.push_back(named(comparison, phase, *candidate, training_seconds));
+  return best;
+}
+
+// Of ranks without peers, one at a time, the costliest first: a slow one makes the others, of which there are few, look
+// slow where it is not, so the next is looked for without it.
+std::vector<Candidate> slow_solitary(const Comparison& comparison, const Floors& floors, std::size_t phase,
+                                     std::vector<int> ranks) {
+  std::vector<Candidate> result;
+  while (ranks.size() >= 2) {
+    PhaseSearch search(comparison, floors, phase);
+    search.add_solitary(ranks);
+    PhaseFindings findings = search.take();
+    const std::map<int, Candidate> slow = accepted(kComparedPhases[phase], findings, floors);
+    if (slow.empty()) break;
+    const auto seconds = [](const auto& entry) { return entry.second.seconds; };
+    result.push_back(std::ranges::max_element(slow, {}, seconds)->second);
+    std::erase(ranks, result.back().rank);
+  }
+  return result;
 }
 
 // A rank that waits for its cache after one slow phase is a little slow in the next: only what costs is listed.
@@ -365,10 +398,12 @@ Judgement find_stragglers(const Comparison& comparison, const Floors& floors) {
   for (std::size_t phase = 0; phase < kComparedPhases.size(); ++phase) {
     PhaseSearch search(comparison, floors, phase);
     for (const PeerSet& set : sets.comparable) search.add_set(set.ranks);
-    if (!sets.solitary.empty()) search.add_solitary(sets.solitary);
     PhaseFindings findings = search.take();
     moving_seconds += findings.moving_seconds;
-    add_named(comparison, kComparedPhases[phase], findings, floors, training, judgement.stragglers);
+    for (const auto& [rank, candidate] : accepted(kComparedPhases[phase], findings, floors))
+      judgement.stragglers.push_back(named(comparison, kComparedPhases[phase], candidate, training));
+    for (const Candidate& candidate : slow_solitary(comparison, floors, phase, sets.solitary))
+      judgement.stragglers.push_back(named(comparison, kComparedPhases[phase], candidate, training));
   }
   drop_side_effects(judgement.stragglers);
   find_slow_hosts(comparison, judgement.stragglers);
