@@ -41,7 +41,9 @@ struct Straggler {
   trace::Coordinates at;
   Cause cause = Cause::kUnknown;
   trace::Phase phase = trace::Phase::kOther;
-  double excess_percent = 0.0;  // own work of the phase beyond its peers' median (or its own other steps')
+  // Own work of the phase beyond its peers' median: the median of the affected steps. Without peers: the median of the
+  // affected steps over that of the steps beside them, less what the other ranks' did in the same steps.
+  double excess_percent = 0.0;
   std::int64_t steps_affected = 0;
   std::int64_t first_step = 0, last_step = 0;  // of those
   double step_excess_percent = 0.0;            // the same time as a share of the training step

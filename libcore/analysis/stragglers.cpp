@@ -21,6 +21,7 @@ constexpr double kStarved = 0.1;        // of its work, from which on run-delay 
 constexpr std::size_t kFewFreedom = 3;  // distances between healthy ranks that make their spread known
 constexpr double kSecondPhase = 0.25;   // of the costliest phase's time: what a rank's further phases must cost
 constexpr double kOwnShare = 0.5;  // of a rank's excess over its other steps, what is not the others' getting faster
+constexpr double kMedianError = 1.2533;  // of a median of normal values, times sigma over the root of their number
 constexpr double kExpectedFreedom = 4.0;
 constexpr std::size_t kFewRanks = 6;   // of which half may be slow
 constexpr double kAlike = 2.0;         // how far the ranks of a slow host may be apart
@@ -216,10 +217,13 @@ class Judge {
     if (candidate.rank == 0 && phase_ == Phase::kCheckpoint) return false;  // it writes what is common to all
     if (candidate.against_itself && std::log(candidate.own_ratio) < kOwnShare * candidate.slow.excess) return false;
     if (candidate.ratio < 1.0 + floor(candidate)) return false;
+    const auto affected = static_cast<double>(candidate.slow.affected);
+    if (candidate.against_itself && affected < floors_.affected_of_itself * static_cast<double>(candidate.slow.values))
+      return false;
     if (candidate.step_seconds <= 0.0 || candidate.seconds < floors_.step_share * candidate.step_seconds) return false;
     if (candidate.slow.excess < std::log1p(floor(candidate))) return false;
     const double values = static_cast<double>(candidate.slow.values);
-    const double chance = std::max(step_noise_ / std::sqrt(values),
+    const double chance = std::max(kMedianError * step_noise_ / std::sqrt(values),
                                    block_noise_ / std::sqrt(std::max(1.0, values / static_cast<double>(kBlockSteps))));
     return candidate.slow.excess >= floors_.sigmas * std::hypot(chance, spread_);
   }

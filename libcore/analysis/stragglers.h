@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is slow. A rank is named for a phase where its own work exceeds its peers' by more than they differ among
-// themselves, by more than chance gives, by enough to matter, and in most steps of an interval; else nobody is. Pure.
+// Who is slow. The excess of each rank's own work over its peers' (excess.h) is searched for the interval in which it
+// is high (slow_interval.h). A rank is named for a phase where its own work exceeds its peers' by more than they differ
+// among themselves, by more than chance gives, by enough to matter, and in most steps of an interval; else nobody is.
+// Pure.
 #pragma once
 
 #include <string>
@@ -13,9 +15,10 @@ namespace convoy::analysis {
 
 // The least that is worth a name.
 struct Floors {
-  double excess = 0.03;            // of the phase
-  double excess_of_few = 0.05;     // where fewer than four ranks can be compared
-  double excess_of_itself = 0.10;  // without peers
+  double excess = 0.03;             // of the phase
+  double excess_of_few = 0.05;      // where fewer than four ranks can be compared
+  double excess_of_itself = 0.15;   // without peers: a rank's own history is weaker evidence
+  double affected_of_itself = 0.8;  // of the interval's steps, then; else half of them are enough
   double excess_of_checkpoint = 0.25;
   double step_share = 0.0025;  // of the training step
   double sigmas = 5.0;

@@ -79,6 +79,29 @@ TEST(Stragglers, ARankWithoutPeersIsComparedWithItsOtherSteps) {
   }
 }
 
+// Of four ranks without peers, a slow one shifts what the others are compared with, and more so the noisier steps are.
+TEST(Stragglers, ASlowRankWithoutPeersMakesNoOtherSlow) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    const auto judgement = find_stragglers(make_comparison({.layout = {.tensor = 1, .pipeline = 4, .data = 1},
+                                                            .steps = 120,
+                                                            .jitter = 0.12,
+                                                            .seed = seed,
+                                                            .factor = slow(1, kForwardIndex, 1.5, 61)}));
+    EXPECT_THAT(ranks_of(judgement), testing::ElementsAre(1)) << seed;
+  }
+}
+
+TEST(Stragglers, NoisyRanksAreHealthy) {
+  for (const Layout& layout :
+       {Layout{.tensor = 1, .pipeline = 1, .data = 4}, Layout{.tensor = 1, .pipeline = 4, .data = 1},
+        Layout{.tensor = 1, .pipeline = 1, .data = 2}}) {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+      const auto judgement = find_stragglers(make_comparison({.layout = layout, .jitter = 0.12, .seed = seed}));
+      EXPECT_TRUE(judgement.stragglers.empty()) << layout.data << ", " << seed;
+    }
+  }
+}
+
 TEST(Stragglers, AStageWithMoreWorkIsNone) {
   const auto judgement = find_stragglers(
       make_comparison({.layout = {.tensor = 2, .pipeline = 4, .data = 2},
