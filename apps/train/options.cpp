@@ -147,6 +147,17 @@ void add_stopping(std::vector<Option>& all, config::StopOptions& o) {
       });
 }
 
+void add_observation(std::vector<Option>& all, config::ObservationOptions& o) {
+  add(all, "Observation (convoy-profile reads it)",
+      {
+          app::choice("trace", o.trace, {"off", "steps", "window"},
+                      "what RUN/traces keeps: nothing; where the time of every step went and the events of the last "
+                      "steps; also all events of --trace-window"),
+          app::text("trace-window", "FIRST-LAST", o.trace_window,
+                    "steps of which every collective, message and micro-batch is kept (implies --trace window)"),
+      });
+}
+
 void add_rehearsal(std::vector<Option>& all, config::RehearsalOptions& o) {
   add(all, "Rehearsal",
       {
@@ -187,6 +198,7 @@ std::vector<Option> run_options(config::RunOptions& options) {
   add_output(all, options.output);
   add_checkpoints(all, options);
   add_stopping(all, options.stop);
+  add_observation(all, options.observation);
   add_rehearsal(all, options.rehearsal);
   return all;
 }

@@ -53,8 +53,8 @@ app::Command run_command(config::RunOptions& options) {
   command.details =
       "Alone it trains on one rank; started by srun or mpirun on all of theirs, tensor-, pipeline- and data-parallel. "
       "RUN "
-      "receives config.toml (a valid --config), run.json, metrics.jsonl, events.jsonl, status.json, tensorboard/ and "
-      "checkpoints/step_NNNNNNNNN.\n\n"
+      "receives config.toml (a valid --config), run.json, metrics.jsonl, events.jsonl, status.json, tensorboard/, traces/ "
+      "and checkpoints/step_NNNNNNNNN.\n\n"
       "The same command goes on from RUN's newest checkpoint, on the same or on another layout. The same seed, layout "
       "and "
       "number of threads give the same metrics, to the byte, whether or not the run was interrupted.";

@@ -208,8 +208,10 @@ void Saver::State::abandon() noexcept {
   std::filesystem::remove_all(temporary, error);
 }
 
-Saver::Saver(comm::Communicator& world, std::string file, int threads)
-    : state_(std::make_unique<State>(world, std::move(file), threads)) {}
+Saver::Saver(comm::Communicator& world, std::string file, int threads, const trace::Lane& lane)
+    : state_(std::make_unique<State>(world, std::move(file), threads)) {
+  state_->stream.set_lane(lane);
+}
 
 Saver::~Saver() { state_->abandon(); }
 

@@ -13,6 +13,7 @@
 #include "libcore/checkpoint/shard_writer.h"
 #include "libcore/comm/communicator.h"
 #include "libcore/tensor/view.h"
+#include "libcore/trace/lane.h"
 
 namespace convoy::checkpoint {
 
@@ -34,8 +35,8 @@ struct SaveReport {
 // touches files alone and calls no communicator, commit() ends the save.
 class Saver {
  public:
-  // `file`: this rank's, shard_file_name(). `threads` copy and write.
-  Saver(comm::Communicator& world, std::string file, int threads);
+  // `file`: this rank's, shard_file_name(). `threads` copy and write. The collectives are recorded on `lane`.
+  Saver(comm::Communicator& world, std::string file, int threads, const trace::Lane& lane = {});
   ~Saver();
 
   // Collective. Rank 0 creates a temporary sibling of the directory (whose parents exist), all make sure that they see

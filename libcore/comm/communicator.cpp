@@ -8,15 +8,22 @@
 
 #include "libcore/base/error.h"
 #include "libcore/comm/call.h"
+#include "libcore/trace/recorder.h"
 
 namespace convoy::comm {
 namespace {
 
 using tensor::DType;
+using trace::CommunicationScope;
+using trace::Operation;
 
 void expect_dense(const tensor::View& view, const char* what) {
   check(view.present() || view.count() == 0, fmt::format("{} needs a buffer", what));
   check(view.dense(), fmt::format("{} needs a dense tensor", what));
+}
+
+std::size_t bytes_of(const tensor::View& view) {
+  return static_cast<std::size_t>(view.count()) * tensor::size_of(view.dtype);
 }
 
 void expect_reducible(DType dtype, const char* what) {
@@ -28,6 +35,21 @@ void expect_reducible(DType dtype, const char* what) {
 
 Communicator::Communicator(int rank, int size, std::string name) : rank_(rank), size_(size), name_(std::move(name)) {
   check(size >= 1 && rank >= 0 && rank < size, fmt::format("a communicator has ranks: {} of {} is none", rank, size));
+  sends_.resize(static_cast<std::size_t>(size));
+  receives_.resize(static_cast<std::size_t>(size));
+}
+
+trace::CommunicationCall Communicator::collective(trace::Operation operation, std::size_t bytes) {
+  return {.operation = operation, .group = kind_, .sequence = ++collectives_, .bytes = bytes};
+}
+
+trace::CommunicationCall Communicator::message(trace::Operation operation, std::size_t bytes, int peer) {
+  std::vector<std::int64_t>& counts = operation == trace::Operation::kSend ? sends_ : receives_;
+  return {.operation = operation,
+          .group = kind_,
+          .sequence = ++counts[static_cast<std::size_t>(peer)],
+          .bytes = bytes,
+          .peer = peer};
 }
 
 void Communicator::expect_peer(int peer, const char* what) const {
@@ -55,6 +77,7 @@ void Communicator::expect_parts(const tensor::View& whole, const tensor::View& m
 void Communicator::all_reduce(device::Stream& stream, const tensor::MutableView& data, Reduction reduction) {
   expect_dense(data, "all_reduce");
   expect_reducible(data.dtype, "all_reduce");
+  const CommunicationScope scope(lane_for(stream.lane()), collective(Operation::kAllReduce, bytes_of(data)));
   do_all_reduce(stream, data, reduction);
 }
 
@@ -62,18 +85,21 @@ void Communicator::reduce_scatter(device::Stream& stream, const tensor::View& wh
                                   std::span<const std::int64_t> counts, Reduction reduction) {
   expect_parts(whole, mine, counts, "reduce_scatter");
   expect_reducible(whole.dtype, "reduce_scatter");
+  const CommunicationScope scope(lane_for(stream.lane()), collective(Operation::kReduceScatter, bytes_of(whole)));
   do_reduce_scatter(stream, whole, mine, counts, reduction);
 }
 
 void Communicator::all_gather(device::Stream& stream, const tensor::View& mine, const tensor::MutableView& whole,
                               std::span<const std::int64_t> counts) {
   expect_parts(whole, mine, counts, "all_gather");
+  const CommunicationScope scope(lane_for(stream.lane()), collective(Operation::kAllGather, bytes_of(whole)));
   do_all_gather(stream, mine, whole, counts);
 }
 
 void Communicator::broadcast(device::Stream& stream, const tensor::MutableView& data, int root) {
   expect_dense(data, "broadcast");
   expect_peer(root, "broadcast");
+  const CommunicationScope scope(lane_for(stream.lane()), collective(Operation::kBroadcast, bytes_of(data)));
   do_broadcast(stream, data, root);
 }
 
@@ -81,6 +107,7 @@ void Communicator::send(device::Stream& stream, const tensor::View& data, int to
   expect_dense(data, "send");
   expect_peer(to, "send");
   check(to != rank_, "a rank does not send to itself");
+  const CommunicationScope scope(lane_for(stream.lane()), message(Operation::kSend, bytes_of(data), to));
   do_send(stream, data, to);
 }
 
@@ -88,16 +115,21 @@ void Communicator::receive(device::Stream& stream, const tensor::MutableView& da
   expect_dense(data, "receive");
   expect_peer(from, "receive");
   check(from != rank_, "a rank does not receive from itself");
+  const CommunicationScope scope(lane_for(stream.lane()), message(Operation::kReceive, bytes_of(data), from));
   do_receive(stream, data, from);
 }
 
-void Communicator::barrier() { do_barrier(); }
+void Communicator::barrier(const trace::Lane& lane) {
+  const CommunicationScope scope(lane_for(lane), collective(Operation::kBarrier, 0));
+  do_barrier();
+}
 
 std::unique_ptr<Communicator> Communicator::split(int color, int key, const std::string& name) {
   std::unique_ptr<Communicator> group = do_split(color, key, name);
   if (!group) return nullptr;
   group->set_watchdog(watchdog_seconds_);
   group->nodes_ = nodes_;
+  group->kind_ = kind_;
   return group;
 }
 

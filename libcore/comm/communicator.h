@@ -6,6 +6,8 @@
 // alone, so every backend gives the same bits: element by element in rank order, ((x0 + x1) + x2) + .., bf16 widened to
 // fp32 and rounded once.
 //
+// Every call is recorded on its stream's lane, but for those of a group of one, which communicate nothing.
+//
 // A peer that does not arrive is noticed: a call that waits longer than the watchdog's limit throws a ClusterError that
 // names the ranks which are missing, the collective, its number and its group.
 #pragma once
@@ -18,6 +20,12 @@
 
 #include "libcore/device/stream.h"
 #include "libcore/tensor/view.h"
+#include "libcore/trace/format.h"
+#include "libcore/trace/lane.h"
+
+namespace convoy::trace {
+struct CommunicationCall;
+}
 
 namespace convoy::comm {
 
@@ -33,6 +41,9 @@ class Communicator {
   int size() const { return size_; }
   // "world", "tensor", "pipeline", "data": for messages.
   const std::string& name() const { return name_; }
+  // As what the calls are recorded. Groups made by split() later inherit it.
+  trace::GroupKind kind() const { return kind_; }
+  void set_kind(trace::GroupKind kind) { kind_ = kind; }
 
   // `data` becomes the reduction over all ranks, on all ranks. fp32, fp64, i64 (sums wrap), bf16.
   void all_reduce(device::Stream& stream, const tensor::MutableView& data, Reduction reduction);
@@ -53,8 +64,8 @@ class Communicator {
   void send(device::Stream& stream, const tensor::View& data, int to);
   void receive(device::Stream& stream, const tensor::MutableView& data, int from);
 
-  // Returns after every rank has called it.
-  void barrier();
+  // Returns after every rank has called it. Recorded on `lane`, for it has no stream.
+  void barrier(const trace::Lane& lane = {});
 
   // Every rank calls it; ranks of one color form a group, ordered by (key, rank). A negative color joins none: null.
   // Different groups may be used from different threads at the same time; one group by one thread at a time.
@@ -95,8 +106,17 @@ class Communicator {
   void expect_parts(const tensor::View& whole, const tensor::View& mine, std::span<const std::int64_t> counts,
                     const char* what) const;
 
+  // What the records say of a call. Collectives are counted from 1, messages from 1 for each peer and direction, so that
+  // the ranks' records of one call have one number.
+  trace::CommunicationCall collective(trace::Operation operation, std::size_t bytes);
+  trace::CommunicationCall message(trace::Operation operation, std::size_t bytes, int peer);
+  trace::Lane lane_for(const trace::Lane& lane) const { return size_ > 1 ? lane : trace::Lane{}; }
+
   int rank_, size_;
   std::string name_;
+  trace::GroupKind kind_ = trace::GroupKind::kWorld;
+  std::int64_t collectives_ = 0;
+  std::vector<std::int64_t> sends_, receives_;  // a peer
   double watchdog_seconds_ = 0.0;
   std::shared_ptr<const std::vector<std::string>> nodes_;
 };

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "libcore/base/units.h"
+#include "libcore/config/run_options.h"
+#include "libcore/trace/recorder.h"
 
 namespace convoy::config {
 namespace {
@@ -19,15 +21,11 @@ constexpr std::array<std::pair<std::string_view, FaultKind>, 5> kKinds = {{{"kil
                                                                            {"nan-gradient", FaultKind::kNanGradient},
                                                                            {"slow", FaultKind::kSlow},
                                                                            {"slow-write", FaultKind::kSlowWrite}}};
-constexpr std::array<std::pair<std::string_view, Phase>, 4> kPhases = {{{"data", Phase::kData},
-                                                                        {"forward", Phase::kForward},
-                                                                        {"backward", Phase::kBackward},
-                                                                        {"optimizer", Phase::kOptimizer}}};
+constexpr std::array<Phase, 4> kSlowPhases = {Phase::kData, Phase::kForward, Phase::kBackward, Phase::kOptimizer};
 
-template <class Value, std::size_t N>
-std::optional<Value> find(const std::array<std::pair<std::string_view, Value>, N>& table, std::string_view name) {
-  for (const auto& [known, value] : table) {
-    if (known == name) return value;
+std::optional<FaultKind> kind_of(std::string_view name) {
+  for (const auto& [known, kind] : kKinds) {
+    if (known == name) return kind;
   }
   return std::nullopt;
 }
@@ -81,13 +79,11 @@ std::string read_moment(Keys& keys, Fault& fault) {
 std::string read_steps(Keys& keys, Fault& fault) {
   const std::optional<std::string> text = take(keys, "steps");
   if (!text) return "";
-  const std::size_t dash = text->find('-');
-  const Parsed<std::int64_t> first = parse_count(text->substr(0, dash));
-  const Parsed<std::int64_t> last = dash == std::string::npos ? first : parse_count(text->substr(dash + 1));
-  if (!first.ok() || !last.ok() || first.value < 1 || last.value < first.value)
-    return fmt::format("has steps={}, expected FIRST-LAST", *text);
-  fault.first = first.value;
-  fault.last = last.value;
+  trace::Window steps;
+  if (const std::string problem = parse_steps(*text, steps); !problem.empty())
+    return fmt::format("has steps={}, which {}", *text, problem);
+  fault.first = steps.first;
+  fault.last = steps.last;
   return "";
 }
 
@@ -111,8 +107,9 @@ std::string read_slow(Keys& keys, Fault& fault) {
   if (problem.empty()) problem = read_steps(keys, fault);
   if (!problem.empty()) return problem;
   const std::string phase = take(keys, "phase").value_or("");
-  const std::optional<Phase> known = find(kPhases, phase);
-  if (!known) return fmt::format("has phase={}, expected data, forward, backward or optimizer", phase);
+  const std::optional<Phase> known = trace::phase_of(phase);
+  if (!known || std::ranges::find(kSlowPhases, *known) == kSlowPhases.end())
+    return fmt::format("has phase={}, expected data, forward, backward or optimizer", phase);
   fault.phase = *known;
   return "";
 }
@@ -135,7 +132,7 @@ std::string read_slow_write(Keys& keys, Fault& fault) {
 std::string parse_fault(std::string_view text, Fault& fault) {
   fault = {};
   const std::string_view name = text.substr(0, text.find(':'));
-  const std::optional<FaultKind> kind = find(kKinds, name);
+  const std::optional<FaultKind> kind = kind_of(name);
   if (!kind) return fmt::format("names '{}', expected kill, hang, nan-gradient, slow or slow-write", name);
   fault.kind = *kind;
   Keys keys;

@@ -16,16 +16,18 @@
 #include <string_view>
 #include <vector>
 
+#include "libcore/trace/format.h"
+
 namespace convoy::config {
 
 enum class FaultKind { kKill, kHang, kNanGradient, kSlow, kSlowWrite };
-enum class Phase { kData, kForward, kBackward, kOptimizer };
+using trace::Phase;
 
 struct Fault {
   FaultKind kind = FaultKind::kKill;
   int rank = 0;                                                             // of the world; -1: every rank
   std::int64_t first = 1, last = std::numeric_limits<std::int64_t>::max();  // steps
-  Phase phase = Phase::kForward;
+  Phase phase = Phase::kForward;  // data, forward, backward or optimizer
   double factor = 1.0;
   double sleep_seconds = 0.0;
   double bytes_per_second = 0.0;

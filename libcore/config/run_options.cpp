@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "libcore/base/units.h"
+#include "libcore/trace/recorder.h"
 
 namespace convoy::config {
 
@@ -42,6 +43,16 @@ std::string parse_split(const std::string& text, std::vector<std::int64_t>& spli
     split.push_back(layers.value);
     begin = end + 1;
   }
+  return "";
+}
+
+std::string parse_steps(const std::string& text, trace::Window& steps) {
+  const std::size_t dash = text.find('-');
+  const Parsed<std::int64_t> first = parse_count(text.substr(0, dash));
+  const Parsed<std::int64_t> last = dash == std::string::npos ? first : parse_count(text.substr(dash + 1));
+  if (!first.ok() || !last.ok() || first.value < 1 || last.value < first.value)
+    return "is no range of steps FIRST-LAST, from 1 (100-110)";
+  steps = {first.value, last.value};
   return "";
 }
 

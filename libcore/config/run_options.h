@@ -9,6 +9,10 @@
 #include <utility>
 #include <vector>
 
+namespace convoy::trace {
+struct Window;
+}
+
 namespace convoy::config {
 
 struct ModelOptions {
@@ -82,6 +86,11 @@ struct StopOptions {
   double watchdog_seconds = 600.0;  // that a rank waits for its peers; 0: for ever
 };
 
+struct ObservationOptions {
+  std::string trace = "steps";  // off, steps, window
+  std::string trace_window;     // steps whose events are all kept, "100-110"; makes "steps" a "window"
+};
+
 struct RehearsalOptions {
   std::vector<std::string> faults;  // fault.h
   bool log_samples = false;
@@ -117,6 +126,7 @@ struct RunOptions {
   OutputOptions output;
   ResumeOptions resume;
   StopOptions stop;
+  ObservationOptions observation;
   RehearsalOptions rehearsal;
 };
 
@@ -128,5 +138,8 @@ std::string parse_cadence(const std::string& text, Cadence& cadence);
 
 // Reads "5,6,6,5": numbers of layers, each at least 1; returns the problem as a clause, or an empty string.
 std::string parse_split(const std::string& text, std::vector<std::int64_t>& split);
+
+// Reads "100-110", or "100" for that step alone; returns the problem as a clause, or an empty string.
+std::string parse_steps(const std::string& text, trace::Window& steps);
 
 }  // namespace convoy::config

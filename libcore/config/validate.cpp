@@ -241,6 +241,28 @@ void check_resume(const RunOptions& options, std::vector<std::string>& problems)
       "takes weights alone; keep one");
 }
 
+void check_observation(const ObservationOptions& options, std::int64_t steps, std::vector<std::string>& problems) {
+  const std::string& text = options.trace_window;
+  trace::Window window;
+  if (text.empty()) {
+    if (options.trace == "window")
+      problems.push_back("--trace window: which steps is not said; add --trace-window FIRST-LAST");
+    return;
+  }
+  if (const std::string problem = parse_steps(text, window); !problem.empty()) {
+    problems.push_back(fmt::format("--trace-window '{}' {}", text, problem));
+  } else if (steps > 0 && window.first > steps) {
+    problems.push_back(
+        fmt::format("--trace-window {} begins beyond the run's {} steps: the largest legal first step is {}", text,
+                    steps, steps));
+  }
+  if (options.trace == "off") {
+    problems.push_back(
+        fmt::format("--trace off with --trace-window {}: nothing would be recorded of these steps; drop one of the two",
+                    text));
+  }
+}
+
 std::optional<std::int32_t> end_of_text(const RunOptions& options, const Facts& facts) {
   if (!facts.train.empty() && facts.train.front().eos_id) return facts.train.front().eos_id;
   if (facts.model && facts.model->eos_id) return facts.model->eos_id;
@@ -280,6 +302,7 @@ void validate(const RunOptions& options, const Facts& facts, Problems& problems)
   check_output(options, steps, problems.usage);
   check_machine(options, facts.machine, problems.usage);
   check_resume(options, problems.usage);
+  check_observation(options.observation, steps, problems.usage);
   check_faults(options.rehearsal.faults, facts.machine.world, problems.usage);
   check_end_of_text(options, facts, problems.usage);
   if (!facts.model) return;
@@ -318,6 +341,9 @@ Resolved resolve(const RunOptions& options, const Facts& facts) {
     parse_cadence(options.output.checkpoint_every, resolved.checkpoint_every);
   if (options.data.mask_loss_after_eos) resolved.eos_id = end_of_text(options, facts);
   for (const std::string& text : options.rehearsal.faults) parse_fault(text, resolved.faults.emplace_back());
+  resolved.writes_traces = options.observation.trace != "off";
+  if (!options.observation.trace_window.empty())
+    parse_steps(options.observation.trace_window, resolved.trace_window);
   return resolved;
 }
 

@@ -11,6 +11,7 @@
 #include "libcore/config/fault.h"
 #include "libcore/config/run_options.h"
 #include "libcore/parallel/mesh.h"
+#include "libcore/trace/recorder.h"
 
 namespace convoy::config {
 
@@ -81,6 +82,8 @@ struct Resolved {
   std::optional<std::int32_t> eos_id;  // where the loss is masked after it
   parallel::Layout layout;
   std::vector<Fault> faults;
+  bool writes_traces = true;
+  trace::Window trace_window;  // empty unless events are asked for
 };
 
 // Requires that validate() found nothing.

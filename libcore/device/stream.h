@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where ops are enqueued. The host stream is immediate: an op has finished when its call returns. A stream carries the
-// op table of the backend that executes on it, the team of threads, and scratch memory that ops borrow during one call.
+// op table of the backend that executes on it, the team of threads, scratch memory that ops borrow during one call, and
+// where what happens on it is recorded.
 // One thread at a time may use a stream.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include "libcore/device/arena.h"
 #include "libcore/device/device.h"
 #include "libcore/device/thread_pool.h"
+#include "libcore/trace/lane.h"
 
 namespace convoy::ops {
 struct Backend;
@@ -41,6 +43,10 @@ class Stream {
   // it.
   std::shared_ptr<void>& backend_state() { return backend_state_; }
 
+  // Where communication on this stream is recorded; nowhere until it is set. The recorder outlives its use.
+  void set_lane(const trace::Lane& lane) { lane_ = lane; }
+  const trace::Lane& lane() const { return lane_; }
+
   void synchronize() {}
 
  private:
@@ -48,6 +54,7 @@ class Stream {
   ThreadPool pool_;
   std::vector<Buffer> scratch_;  // one a thread
   std::shared_ptr<void> backend_state_;
+  trace::Lane lane_;
   bool sealed_ = false;
 };
 

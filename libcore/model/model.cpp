@@ -67,11 +67,16 @@ void Model::pack(device::Stream& stream) {
 
 LossSum Model::forward_backward(device::Stream& stream, const Batch& batch, float gradient_scale,
                                 const GradientsReady& ready) {
+  check(network_->size.training, "the model was made for training");
+  check(network_->one_stage(), "forward and backward in one call are those of a model of one stage");
+  forward(stream, batch, 0);
+  return backward(stream, batch, gradient_scale, ready);
+}
+
+LossSum Model::backward(device::Stream& stream, const Batch& batch, float gradient_scale, const GradientsReady& ready) {
   Network& n = *network_;
-  check(n.size.training, "the model was made for training");
-  check(n.one_stage(), "forward and backward in one call are those of a model of one stage");
+  check(n.size.training && n.one_stage(), "backward in one call is that of a model of one stage, in training");
   const MicroBatch micro = n.micro_batch(batch, true);
-  n.forward(stream, micro, true);
   const MutableView dx = micro.of(n.buffers.dx);
   const LossSum loss = forward_backward_loss(stream, *n.head, micro, gradient_scale, n.buffers, n.head_saved, dx);
   report_head(n.parts, n.shard, ready);

@@ -66,6 +66,8 @@ class Model {
   // down to the embeddings, the token embedding last and alone.
   LossSum forward_backward(device::Stream& stream, const Batch& batch, float gradient_scale,
                            const GradientsReady& ready = {});
+  // Its second half, from the loss on, after forward(stream, batch, 0) of the same batch.
+  LossSum backward(device::Stream& stream, const Batch& batch, float gradient_scale, const GradientsReady& ready = {});
   // Forward alone where there is one stage. Leaves everything that training uses as it was.
   LossSum evaluate(device::Stream& stream, const Batch& batch);
   // Logits of one position (row `row` of the B T rows): fp32, V of them. On one rank.

@@ -12,6 +12,7 @@
 #include "libcore/ops/backend.h"
 #include "libcore/parallel/buckets.h"
 #include "libcore/parallel/reduction_queue.h"
+#include "libcore/trace/recorder.h"
 
 namespace convoy::parallel {
 namespace {
@@ -126,6 +127,7 @@ DataParallel::State::State(comm::Communicator& group, std::vector<MutableView> v
   }
   if (reduces() && staged > 0) staging = device::Buffer(staged, {});
   begin_step();
+  queue_stream.set_lane({options.recorder, true});
   if (reduces() && options.overlap)
     queue.emplace(routes.size(), [this](std::size_t i) { reduce(queue_stream, routes[i]); });
 }
@@ -223,6 +225,7 @@ void DataParallel::finish(device::Stream& stream) {
   check(state.startable == state.routes.size(), "every parameter has been reported ready before a step finishes");
   state.begin_step();
   if (state.queue) {
+    const trace::PhaseScope waiting(state.options.recorder, trace::Phase::kDataComm);
     state.queue->finish();
   } else if (state.reduces()) {
     for (const Route& route : state.routes) state.reduce(stream, route);

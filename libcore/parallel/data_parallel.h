@@ -14,6 +14,7 @@
 #include "libcore/device/stream.h"
 #include "libcore/parallel/partition.h"
 #include "libcore/tensor/view.h"
+#include "libcore/trace/lane.h"
 
 namespace convoy::parallel {
 
@@ -24,6 +25,8 @@ struct DataParallelOptions {
   // which a call each costs less than two copies.
   std::size_t in_place_bytes = std::size_t{512} << 10;
   bool overlap = true;  // reduce on a thread of its own; the bits do not depend on it
+  // Of the rank; null: nothing is recorded. Reductions on the queue's thread are events, waiting for them a phase.
+  trace::Recorder* recorder = nullptr;
 };
 
 class DataParallel {

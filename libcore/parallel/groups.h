@@ -4,9 +4,11 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "libcore/comm/communicator.h"
 #include "libcore/parallel/mesh.h"
+#include "libcore/trace/format.h"
 
 namespace convoy::parallel {
 
@@ -22,6 +24,10 @@ struct Groups {
   bool first_stage() const { return at.pipeline == 0; }
   bool last_stage() const { return at.pipeline == layout.pipeline - 1; }
 };
+
+// The groups of rank `rank` as a trace names them, by their ranks of the world, in the groups' order; those of one rank
+// are left out, but for the world. Pure.
+std::vector<trace::Group> recorded_groups(const Layout& layout, int rank);
 
 // Every rank of `world` calls it with the same layout; world.size() == layout.world().
 Groups make_groups(comm::Communicator& world, const Layout& layout);

@@ -13,6 +13,7 @@
 
 #include "libcore/base/file.h"
 #include "libcore/trace/format.h"
+#include "libcore/trace/lane.h"
 
 namespace convoy::trace {
 
@@ -82,13 +83,6 @@ class PhaseScope {
 
  private:
   Recorder* recorder_;
-};
-
-// Where the calls of a stream are recorded. A stream that works beside the training thread has `overlapped` set: its
-// calls are events, not phases.
-struct Lane {
-  Recorder* recorder = nullptr;
-  bool overlapped = false;
 };
 
 // A computation of one micro-batch as a scope: an event and a phase.

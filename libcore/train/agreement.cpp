@@ -34,6 +34,7 @@ device::Stream small_stream() { return {ops::cpu_backend(), 1}; }
 void Agreement::all(const std::function<void()>& work) {
   const Failure mine = attempt(work);
   device::Stream stream = small_stream();
+  stream.set_lane(lane_);
   const comm::Verdict verdict = comm::agree(world_, stream, mine.code, mine.message);
   if (verdict.failed.empty()) return;
   shared_ = true;
@@ -47,6 +48,7 @@ void Agreement::all(const std::function<void()>& work) {
 void Agreement::root(const std::function<void()>& work) {
   const Failure mine = is_root() ? attempt(work) : Failure{};
   device::Stream stream = small_stream();
+  stream.set_lane(lane_);
   const comm::Verdict verdict = comm::agree(world_, stream, mine.code, mine.message);
   if (verdict.failed.empty()) return;
   shared_ = true;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libcore/comm/communicator.h"
+#include "libcore/trace/lane.h"
 
 namespace convoy::train {
 
@@ -24,6 +25,9 @@ class Agreement {
   // Work whose failures are thrown on every rank by themselves.
   void alike(const std::function<void()>& work);
 
+  // Where the agreeing is recorded from now on.
+  void set_lane(const trace::Lane& lane) { lane_ = lane; }
+
   // Whether the error on its way is known to every rank.
   bool is_shared() const { return shared_; }
   bool is_root() const { return world_.rank() == 0; }
@@ -33,6 +37,7 @@ class Agreement {
  private:
   comm::Communicator& world_;
   std::string node_;
+  trace::Lane lane_;
   bool shared_ = false;
 };
 

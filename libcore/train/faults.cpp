@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 #include <sys/types.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
-#include <ctime>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -24,14 +25,12 @@ void sleep_for(double seconds) {
 
 }  // namespace
 
-double own_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
 Faults::Faults(std::vector<Fault> faults, int rank, Path markers)
-    : faults_(std::move(faults)), rank_(rank), markers_(std::move(markers)) {}
+    : faults_(std::move(faults)), rank_(rank), markers_(std::move(markers)), ahead_(faults_.size(), 0.0) {}
+
+bool Faults::slows(const Fault& fault, trace::Phase phase) const {
+  return fault.kind == FaultKind::kSlow && fault.phase == phase && fault.strikes(rank_, step_);
+}
 
 void Faults::interrupt() const {
   for (const Fault& fault : faults_) {
@@ -65,10 +64,20 @@ void Faults::spoil(const model::Parameters& parameters) const {
   }
 }
 
-void Faults::delay(config::Phase phase, double own) const {
-  for (const Fault& fault : faults_) {
-    if (fault.kind != FaultKind::kSlow || fault.phase != phase || !fault.strikes(rank_, step_)) continue;
-    sleep_for((fault.factor - 1.0) * own + fault.sleep_seconds);
+std::uint64_t Faults::own_ns(trace::Recorder* recorder, trace::Phase phase) const {
+  const bool strikes = std::ranges::any_of(faults_, [&](const Fault& fault) { return slows(fault, phase); });
+  return strikes && recorder != nullptr ? recorder->own_ns(phase) : 0;
+}
+
+void Faults::sleep(trace::Recorder* recorder, trace::Phase phase, std::uint64_t own) const {
+  for (std::size_t i = 0; i < faults_.size(); ++i) {
+    if (!slows(faults_[i], phase)) continue;
+    const double owed =
+        (faults_[i].factor - 1.0) * 1e-9 * static_cast<double>(own) + faults_[i].sleep_seconds - ahead_[i];
+    const std::uint64_t before = own_ns(recorder, phase);
+    sleep_for(owed);
+    const auto slept = static_cast<double>(own_ns(recorder, phase) - before);
+    ahead_[i] = recorder == nullptr ? 0.0 : 1e-9 * slept - owed;
   }
 }
 

@@ -2,13 +2,14 @@
 // The faults that a run rehearses, as they strike one rank.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "libcore/base/file.h"
 #include "libcore/config/fault.h"
 #include "libcore/model/parameters.h"
+#include "libcore/trace/recorder.h"
 
 namespace convoy::train {
 
@@ -24,19 +25,33 @@ class Faults {
   void interrupt() const;
   // May put a value that is not a number into one of the rank's own gradients, before they are summed.
   void spoil(const model::Parameters& parameters) const;
-  // After a phase that took the calling thread `own_seconds` of work.
-  void delay(config::Phase phase, double own_seconds) const;
+  // Runs a part of `phase`, which is the recorder's present one, and sleeps as the faults want: the part's own work, as
+  // the recorder measures it, times (factor - 1). Without a recorder a factor slows nothing down.
+  template <class Work>
+  void run(trace::Recorder* recorder, trace::Phase phase, Work&& work) const {
+    const std::uint64_t before = own_ns(recorder, phase);
+    std::forward<Work>(work)();
+    sleep(recorder, phase, own_ns(recorder, phase) - before);
+  }
+  // The same, of all that the step has done of `phase` so far.
+  void sleep_after(trace::Recorder* recorder, trace::Phase phase) const {
+    sleep(recorder, phase, own_ns(recorder, phase));
+  }
   // After `bytes` were written in `seconds`.
   void delay_write(double bytes, double seconds) const;
 
  private:
+  bool slows(const config::Fault& fault, trace::Phase phase) const;
+  // 0 where no fault asks for it.
+  std::uint64_t own_ns(trace::Recorder* recorder, trace::Phase phase) const;
+  void sleep(trace::Recorder* recorder, trace::Phase phase, std::uint64_t own_ns) const;
+
   std::vector<config::Fault> faults_;
   int rank_ = 0;
   Path markers_;
   std::int64_t step_ = 0;
+  // Seconds that each fault has slept too much. Sleeps end late, by a good part of a short one: the next makes up for it.
+  mutable std::vector<double> ahead_;
 };
-
-// Seconds of work that the calling thread has done: waiting and the time of others do not count.
-double own_seconds();
 
 }  // namespace convoy::train

@@ -111,6 +111,8 @@ Json job_ids(const Json& attempts) {
 
 }  // namespace
 
+int attempts_in(const std::string& record) { return static_cast<int>(earlier_of(record, nullptr).attempts.size()); }
+
 std::string on_one_line(std::string_view json) {
   std::string line;
   bool in_indent = false;

@@ -25,6 +25,9 @@ struct Invocation {
 std::string run_record(const PreparedRun& run, const Identity& identity, const Invocation& invocation,
                        const std::vector<std::string>& nodes, const Start& start, const std::string& before);
 
+// How many attempts this run.json lists; 0 where it is empty or cannot be read.
+int attempts_in(const std::string& record);
+
 // JSON text without its indentation: no string holds a line break as such.
 std::string on_one_line(std::string_view json);
 

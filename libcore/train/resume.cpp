@@ -81,12 +81,14 @@ Start decide_start(const RunDirectory& directory, const config::ResumeOptions& o
 }
 
 std::string to_text(const Start& start) {
-  return fmt::format("{}{}{}", static_cast<int>(start.kind), start.again ? 'a' : 'f', start.checkpoint.string());
+  return fmt::format("{}{}{}:{}", static_cast<int>(start.kind), start.again ? 'a' : 'f', start.attempt,
+                     start.checkpoint.string());
 }
 
 Start start_of(const std::string& text) {
-  check(text.size() >= 2, "a start has a kind");
-  return {static_cast<StartKind>(text[0] - '0'), text.substr(2), text[1] == 'a'};
+  const std::size_t colon = text.find(':');
+  check(colon != std::string::npos && colon > 2, "a start has a kind and an attempt");
+  return {static_cast<StartKind>(text[0] - '0'), text.substr(colon + 1), text[1] == 'a', std::stoi(text.substr(2))};
 }
 
 void discard_rows(const RunDirectory& directory, std::int64_t step) {

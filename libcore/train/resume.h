@@ -17,6 +17,7 @@ struct Start {
   StartKind kind = StartKind::kAnew;
   Path checkpoint;     // a step directory; of the run itself, or of another one
   bool again = false;  // the directory holds an earlier attempt of this run
+  int attempt = 1;     // of the run, from 1, as run.json lists them
 };
 
 // Rank 0 decides, holding the directory. EnvironmentError if the directory holds what must not be written over,

@@ -15,6 +15,7 @@
 #include "libcore/train/agreement.h"
 #include "libcore/train/fingerprint.h"
 #include "libcore/train/job_settings.h"
+#include "libcore/train/observation.h"
 #include "libcore/train/resume.h"
 #include "libcore/train/run_log.h"
 #include "libcore/train/space.h"
@@ -73,6 +74,7 @@ class Session {
   const config::RunOptions& options_;
   const Rank& rank_;
   const Invocation& invocation_;
+  std::unique_ptr<trace::Recorder> recorder_;  // before whatever records
   Agreement agreement_;
   RunDirectory directory_;
   std::optional<PreparedRun> prepared_;
@@ -112,6 +114,7 @@ void Session::decide() {
   agreement_.root([&] {
     directory_.own(rank_.identity);
     start_ = decide_start(directory_, options_.resume, prepared_->resolved.steps);
+    start_.attempt = attempts_in(earlier_record(directory_)) + 1;
   });
   start_ = start_of(broadcast_text(rank_.world, to_text(start_), 0));
 }
@@ -151,6 +154,7 @@ void Session::prepare_directory() {
   write_file_atomically(directory_.record(), record + "\n");
   write_file_atomically(directory_.config(), invocation_.resolved_config);
   discard_rows(directory_, start_step());
+  if (prepared_->resolved.writes_traces) make_traces_folder(directory_);
   log_ = std::make_unique<RunLog>(directory_, rank_.identity, log_options(*prepared_));
   if (checkpoint_) {
     log_->resumed(start_step(), start_.checkpoint);
@@ -164,10 +168,15 @@ ExitCode Session::train() {
   const parallel::Groups groups = parallel::make_groups(rank_.world, prepared_->resolved.layout);
   std::unique_ptr<Trainer> trainer;
   agreement_.all([&] {
+    recorder_ = std::make_unique<trace::Recorder>(
+        trace_header(*prepared_, directory_, rank_.identity, rank_.world.rank(), start_.attempt),
+        recorder_options(prepared_->resolved, directory_));
+    agreement_.set_lane({recorder_.get()});
     const TrainerSetting setting{.run = *prepared_,
                                  .directory = directory_,
                                  .groups = groups,
                                  .agreement = agreement_,
+                                 .recorder = *recorder_,
                                  .fingerprint = fingerprint_,
                                  .origin = description_of(rank_.identity),
                                  .start = rank_.start,

@@ -69,6 +69,7 @@ class RunDirectory {
   Path checkpoints() const;
   Path debug() const { return path_ / "debug"; }
   Path discarded() const { return path_ / "metrics.discarded.jsonl"; }
+  Path traces() const { return path_ / "traces"; }
   Path tensorboard() const { return path_ / "tensorboard"; }
   Path checkpoint(std::int64_t step) const;
   Path gradients(std::int64_t step) const;

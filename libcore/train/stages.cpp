@@ -11,6 +11,9 @@ namespace {
 // An evaluation's activations are used up when they are sent, so one set serves all.
 constexpr int kEvaluationSet = 0;
 
+using trace::Operation;
+using trace::Phase;
+
 [[noreturn]] void refuse_backward() { throw InternalError("an evaluation has no backward pass"); }
 
 }  // namespace
@@ -33,26 +36,25 @@ model::Batch TrainingStage::batch(int micro_batch) const {
 }
 
 void TrainingStage::forward(int micro_batch) {
-  const double start = own_seconds();
-  model_.forward(stream_, batch(micro_batch), set(micro_batch));
-  faults_.delay(config::Phase::kForward, own_seconds() - start);
+  compute(stream_, faults_, Phase::kForward, Operation::kForward, micro_batch,
+          [&] { model_.forward(stream_, batch(micro_batch), set(micro_batch)); });
 }
 
 void TrainingStage::backward_input(int micro_batch) {
-  const double start = own_seconds();
-  const double loss =
-      model_.backward_input(stream_, batch(micro_batch), set(micro_batch), settings_.gradient_scale).sum;
+  double loss = 0.0;
+  compute(stream_, faults_, Phase::kBackward, Operation::kBackwardInput, micro_batch, [&] {
+    loss = model_.backward_input(stream_, batch(micro_batch), set(micro_batch), settings_.gradient_scale).sum;
+  });
   if (settings_.losses != nullptr) settings_.losses->push_back(loss);
   loss_sum_ += loss;
-  faults_.delay(config::Phase::kBackward, own_seconds() - start);
 }
 
 void TrainingStage::backward_weight(int micro_batch) {
-  const double start = own_seconds();
   const bool final = micro_batch == settings_.last;
-  model_.backward_weight(stream_, batch(micro_batch), set(micro_batch),
-                         final ? settings_.ready : model::GradientsReady{});
-  faults_.delay(config::Phase::kBackward, own_seconds() - start);
+  compute(stream_, faults_, Phase::kBackward, Operation::kBackwardWeight, micro_batch, [&] {
+    model_.backward_weight(stream_, batch(micro_batch), set(micro_batch),
+                           final ? settings_.ready : model::GradientsReady{});
+  });
 }
 
 tensor::MutableView TrainingStage::input(int micro_batch) { return model_.input(batch(micro_batch), set(micro_batch)); }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "libcore/model/model.h"
@@ -12,6 +13,15 @@
 #include "libcore/train/loader.h"
 
 namespace convoy::train {
+
+// Computes something of one micro-batch: recorded as the stream says, and as slow as the faults want it.
+template <class Work>
+void compute(const device::Stream& stream, const Faults& faults, trace::Phase phase, trace::Operation operation,
+             int micro_batch, Work&& work) {
+  trace::Recorder* recorder = stream.lane().recorder;
+  const trace::ComputeScope scope(recorder, phase, operation, micro_batch);
+  faults.run(recorder, phase, std::forward<Work>(work));
+}
 
 // The last micro-batch whose weight gradients a list of actions computes: after it they are final.
 int last_backward(const std::vector<parallel::Action>& actions);

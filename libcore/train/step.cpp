@@ -10,13 +10,10 @@
 namespace convoy::train {
 namespace {
 
-using config::Phase;
 using tensor::DType;
 using tensor::MutableView;
-
-// Of one micro-batch's work where it comes in one piece: two thirds are backward, which has two products for each of
-// forward's.
-constexpr double kForwardShare = 1.0 / 3.0;
+using trace::Operation;
+using trace::Phase;
 
 std::int64_t sum_over(comm::Communicator& group, device::Stream& stream, std::int64_t value) {
   group.all_reduce(stream, {&value, DType::kI64, {1}, 0}, comm::Reduction::kSum);
@@ -37,19 +34,19 @@ void report(parallel::DataParallel& data_parallel, const std::vector<std::size_t
 double run_whole(const StepContext& context, const GlobalBatch& batch, float scale,
                  const model::GradientsReady& ready) {
   double sum = 0.0;
-  const double start = own_seconds();
-  for (const MicroBatch& micro_batch : batch.micro_batches()) {
-    const bool last = &micro_batch == &batch.micro_batches().back();
-    const double loss =
-        context.model
-            .forward_backward(context.stream, micro_batch.batch(), scale, last ? ready : model::GradientsReady{})
-            .sum;
+  const int count = static_cast<int>(batch.micro_batches().size());
+  for (int i = 0; i < count; ++i) {
+    const model::Batch micro_batch = batch.micro_batches()[static_cast<std::size_t>(i)].batch();
+    compute(context.stream, context.faults, Phase::kForward, Operation::kForward, i,
+            [&] { context.model.forward(context.stream, micro_batch, 0); });
+    double loss = 0.0;
+    compute(context.stream, context.faults, Phase::kBackward, Operation::kBackward, i, [&] {
+      const model::GradientsReady& then = i + 1 == count ? ready : model::GradientsReady{};
+      loss = context.model.backward(context.stream, micro_batch, scale, then).sum;
+    });
     if (context.losses != nullptr) context.losses->push_back(loss);
     sum += loss;
   }
-  const double own = own_seconds() - start;
-  context.faults.delay(Phase::kForward, own * kForwardShare);
-  context.faults.delay(Phase::kBackward, own * (1.0 - kForwardShare));
   return sum;
 }
 
@@ -78,7 +75,10 @@ std::vector<std::size_t> tied_ends(const model::Parameters& parameters) {
 
 std::int64_t accumulate(const StepContext& context, const GlobalBatch& batch, double& loss_sum) {
   const parallel::Groups& groups = context.groups;
-  context.parameters.zero_gradients(context.stream);
+  {
+    const trace::PhaseScope phase(context.recorder(), Phase::kOptimizer);
+    context.parameters.zero_gradients(context.stream);
+  }
   context.faults.spoil(context.parameters);
   const std::int64_t targets = sum_over(*groups.data, context.stream, batch.targets());
   // Without a counted target the loss is 0 / 0: not finite, and the step is skipped like any other of that kind.
@@ -97,6 +97,7 @@ std::int64_t accumulate(const StepContext& context, const GlobalBatch& batch, do
 }
 
 StepResult judge(const StepContext& context, std::int64_t targets, double loss_sum, std::span<double> votes) {
+  // The norm is of no phase: one replica computes it for all, which must not look like a slow rank.
   const parallel::Groups& groups = context.groups;
   const bool has_loss = groups.last_stage() && groups.at.tensor == 0;
   const bool has_squares = groups.layout.zero > 0 || groups.at.data == 0;
@@ -115,10 +116,10 @@ StepResult judge(const StepContext& context, std::int64_t targets, double loss_s
 }
 
 void apply(const StepContext& context, double rate, std::int64_t update, double grad_norm) {
-  const double start = own_seconds();
+  const trace::PhaseScope phase(context.recorder(), Phase::kOptimizer);
   context.optimizer.step(context.stream, rate, update, grad_norm);
-  context.faults.delay(Phase::kOptimizer, own_seconds() - start);
   share_weights(context);
+  context.faults.sleep_after(context.recorder(), Phase::kOptimizer);
 }
 
 void share_weights(const StepContext& context) {

@@ -36,6 +36,8 @@ struct StepContext {
   const Faults& faults;
   std::vector<double>* losses =
       nullptr;  // where the last stage keeps each micro-batch's sum of losses, if anybody asks
+
+  trace::Recorder* recorder() const { return stream.lane().recorder; }  // of the stream; null: nothing is recorded
 };
 
 // Indices of the tied embedding's copies that the pipeline cuts apart: their gradients are summed first.

@@ -32,17 +32,31 @@ std::string Trainer::train(RunLog* log) {
   log_ = log;
   share_weights(context());
   last_save_ = Clock::now();
-  while (!is_last() && stop_reason_.empty()) {
-    const Clock::time_point start = Clock::now();
-    const StepMetrics metrics = train_step();
-    // Every op has now run in the shapes that come again; those of evaluation are among them.
-    stream_.seal_scratch();
-    if (log_ != nullptr) log_->step(metrics, seconds_since(start));
-    stop_without_progress();
-    if (evaluation_is_due()) evaluate_all();
-    if (save_is_due()) save();
-  }
+  while (!is_last() && stop_reason_.empty()) one_step();
   return is_last() ? "" : stop_reason_;
+}
+
+void Trainer::one_step() {
+  setting_.recorder.begin_step(step_ + 1);
+  const Clock::time_point start = Clock::now();
+  const StepMetrics metrics = train_step();
+  // Every op has now run in the shapes that come again; those of evaluation are among them.
+  stream_.seal_scratch();
+  if (log_ != nullptr) log_->step(metrics, seconds_since(start));
+  stop_without_progress();
+  std::uint32_t flags = 0;
+  if (skipped_in_a_row_ > 0) flags |= trace::kSkipped;
+  if (evaluation_is_due()) {
+    evaluate_all();
+    flags |= trace::kEvaluated;
+  }
+  if (save_is_due()) {
+    save();
+    flags |= trace::kSaved;
+  }
+  if (!stop_reason_.empty()) flags |= trace::kStopping;
+  const config::Resolved& resolved = setting_.run.resolved;
+  setting_.recorder.end_step(static_cast<std::uint64_t>(resolved.global_batch * resolved.sequence_length), flags);
 }
 
 StepMetrics Trainer::train_step() {
@@ -74,11 +88,12 @@ StepMetrics Trainer::train_step() {
 
 // Replica r takes slots [r B/DP, (r + 1) B/DP) of the global batch.
 void Trainer::load_batch() {
-  const double start = own_seconds();
-  batch_.load(setting_.run.data, sampler_, consumed_samples_ + setting_.groups.at.data * batch_.samples());
+  const trace::PhaseScope phase(&setting_.recorder, trace::Phase::kData);
+  faults_.run(&setting_.recorder, trace::Phase::kData, [&] {
+    batch_.load(setting_.run.data, sampler_, consumed_samples_ + setting_.groups.at.data * batch_.samples());
+  });
   if (setting_.run.options.rehearsal.log_samples) log_samples();
   consumed_samples_ += setting_.run.resolved.global_batch;
-  faults_.delay(config::Phase::kData, own_seconds() - start);
 }
 
 // What the replicas have loaded, gathered: rank 0 is of the first replica.
@@ -121,6 +136,7 @@ bool Trainer::evaluation_is_due() const {
 }
 
 void Trainer::evaluate_all() {
+  const trace::PhaseScope phase(&setting_.recorder, trace::Phase::kEvaluation);
   for (const EvaluationSet& set : evaluation_sets_) {
     const Clock::time_point start = Clock::now();
     EvalMetrics metrics = evaluate(stream_, model_, setting_.groups, set, rules_, evaluation_batch_);
@@ -199,6 +215,7 @@ checkpoint::Description Trainer::description() const {
 
 // One save a step: a stop that comes meanwhile finds it done.
 void Trainer::save() {
+  const trace::PhaseScope phase(&setting_.recorder, trace::Phase::kCheckpoint);
   const Path folder = setting_.directory.checkpoint(step_);
   const std::vector<checkpoint::LocalState> states = local_states(parameters_, optimizer_, setting_.groups);
   const Clock::time_point start = Clock::now();

@@ -36,6 +36,7 @@ struct TrainerSetting {
   const RunDirectory& directory;  // names
   const parallel::Groups& groups;
   Agreement& agreement;
+  trace::Recorder& recorder;
   Fingerprint fingerprint;
   std::string origin;                                        // who writes the checkpoints, for people
   std::chrono::steady_clock::time_point start;               // of the program, for --stop-after
@@ -61,6 +62,7 @@ class Trainer {
   using Votes = std::array<double, kVotes>;
 
   void restore(const checkpoint::Checkpoint& checkpoint);
+  void one_step();
   StepMetrics train_step();
   void load_batch();
   void log_samples();

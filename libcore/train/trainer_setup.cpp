@@ -61,10 +61,11 @@ std::vector<tensor::MutableView> gradients_of(const model::Parameters& parameter
   return gradients;
 }
 
-parallel::DataParallelOptions reduction_of(const PreparedRun& run) {
+parallel::DataParallelOptions reduction_of(const PreparedRun& run, trace::Recorder& recorder) {
   return {.zero = run.resolved.layout.zero,
           .bucket_bytes = static_cast<std::size_t>(run.options.layout.bucket_mib) << 20,
-          .overlap = run.options.layout.overlap};
+          .overlap = run.options.layout.overlap,
+          .recorder = &recorder};
 }
 
 std::vector<parallel::Range> shares_of(const parallel::DataParallel& data_parallel, std::size_t parameters) {
@@ -100,7 +101,7 @@ Trainer::Trainer(TrainerSetting setting, const checkpoint::Checkpoint* checkpoin
       shard_(model::shard_of(setting_.run.model, setting_.groups)),
       parameters_(model::local_parameters(setting_.run.model, shard_), compute_dtype(setting_.run), true),
       data_parallel_(*setting_.groups.data, gradients_of(parameters_), tied_ends(parameters_),
-                     reduction_of(setting_.run)),
+                     reduction_of(setting_.run, setting_.recorder)),
       optimizer_(parameters_, constants_of(setting_.run.options.optimizer),
                  shares_of(data_parallel_, parameters_.size())),
       model_(stream_, setting_.run.model, parameters_, shard_, size_of(setting_.run, setting_.groups, actions_)),
@@ -113,8 +114,9 @@ Trainer::Trainer(TrainerSetting setting, const checkpoint::Checkpoint* checkpoin
       evaluation_sets_(evaluation_sets(setting_.run)),
       evaluation_batch_(setting_.run.resolved.micro_batch, setting_.run.resolved.sequence_length,
                         rules_.document_positions),
-      saver_(*setting_.groups.world, file_of(setting_.groups), setting_.run.resolved.threads),
+      saver_(*setting_.groups.world, file_of(setting_.groups), setting_.run.resolved.threads, {&setting_.recorder}),
       faults_(setting_.run.resolved.faults, setting_.groups.world->rank(), setting_.directory.debug()) {
+  stream_.set_lane({&setting_.recorder});
   if (checkpoint != nullptr) {
     restore(*checkpoint);
   } else if (setting_.run.init_from) {

@@ -14,6 +14,7 @@
 #include "tests/support/megatron_pair.h"
 #include "tests/support/mpi_launch.h"
 #include "tests/support/tmp_dir.h"
+#include "tests/support/trace_files.h"
 
 namespace convoy::apps {
 namespace {
@@ -108,6 +109,38 @@ TEST_F(Ranks, ASignalToOneStopsAllAndTheSameCommandGoesOnToTheByte) {
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
   EXPECT_EQ(metrics("parts"), metrics("whole"));
   EXPECT_EQ(digest("parts"), digest("whole"));
+}
+
+TEST_F(Ranks, EveryRankLeavesATraceOfItsAttemptAndTheMetricsDoNotDependOnIt) {
+  ASSERT_EQ(train("run", {"--trace-window", "5-6"}).exit_code, 0);
+  std::vector<std::size_t> of_world;  // world collectives in the window, a rank
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const support::TraceContent trace = support::read_trace(folder_ / "run/traces", rank);
+    EXPECT_FALSE(trace.damaged);
+    EXPECT_EQ(trace.header.world, kRanks);
+    EXPECT_EQ(trace.header.rank, rank);
+    EXPECT_EQ(trace.header.at, (trace::Coordinates{rank % 2, 0, rank / 2}));
+    EXPECT_EQ(trace.header.tensor, 2);
+    EXPECT_EQ(trace.header.data, 2);
+    ASSERT_EQ(trace.steps.size(), 12u);
+    for (const trace::StepRecord& step : trace.steps) {
+      std::uint64_t sum = 0;
+      for (const trace::PhaseTime& phase : step.phases) sum += phase.wall_ns;
+      EXPECT_EQ(sum, step.duration_ns);
+      EXPECT_EQ((step.flags & trace::kSaved) != 0, step.step % 4 == 0);
+      EXPECT_GT(step[trace::Phase::kTensorComm].wall_ns, 0u);
+    }
+    std::size_t count = 0;
+    for (const trace::Event& event : trace.events) {
+      EXPECT_TRUE(event.step == 5 || event.step == 6);
+      if (event.group == 0) ++count;
+    }
+    of_world.push_back(count);
+  }
+  EXPECT_THAT(of_world, testing::AllOf(testing::Each(of_world[0]), testing::Each(testing::Ge(2u))));
+  ASSERT_EQ(train("off", {"--trace", "off"}).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "off/traces"));
+  EXPECT_EQ(metrics("off"), metrics("run"));
 }
 
 TEST_F(Ranks, AKilledRankEndsTheJobAndTheSameCommandResumes) {

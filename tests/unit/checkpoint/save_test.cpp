@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mount.h>
 
 #include <map>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include "libcore/base/error.h"
 #include "libcore/checkpoint/checkpoint.h"
 #include "libcore/checkpoint/step_directory.h"
+#include "tests/support/small_disk.h"
 #include "tests/support/tmp_dir.h"
 #include "tests/unit/checkpoint/layouts.h"
 #include "tests/unit/data/file_size_limit.h"
@@ -254,45 +254,17 @@ TEST(Save, StatesThatLeaveAHoleAreNotCommitted) {
   EXPECT_THAT(tmp.names(), ElementsAre());
 }
 
-// A file system of a few MiB of its own; needs root.
-class SmallDisk {
- public:
-  explicit SmallDisk(const char* options) {
-    mounted_ = ::mount("tmpfs", tmp_.path().c_str(), "tmpfs", 0, options) == 0;
-  }
-  ~SmallDisk() {
-    if (mounted_) ::umount2(tmp_.path().c_str(), MNT_DETACH);
-  }
-  bool mounted() const { return mounted_; }
-  const support::TmpDir& folder() const { return tmp_; }
-
- private:
-  support::TmpDir tmp_;
-  bool mounted_ = false;
-};
-
-// Writes until the disk is full, then frees `spare` bytes.
-void fill_disk(const support::TmpDir& folder, std::uintmax_t spare) {
-  std::ofstream out(folder / "filler", std::ios::binary);
-  const std::string block(4096, 'x');
-  while (out.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
-  }
-  out.close();
-  const auto size = std::filesystem::file_size(folder / "filler");
-  std::filesystem::resize_file(folder / "filler", size - std::min<std::uintmax_t>(size, spare));
-}
-
 TEST(Save, ADiskThatFillsUpKeepsTheOldStep) {
-  const SmallDisk disk("size=4m");
+  const support::TmpDir tmp;
+  const support::SmallDisk disk(tmp.path(), "size=4m");
   if (!disk.mounted()) GTEST_SKIP() << "mounting a small file system needs root";
-  const support::TmpDir& tmp = disk.folder();
   layouts::save(tmp / "step_000000010", flat(), kRanks);
   for (const std::uintmax_t spare : {0, 8192, 65536}) {
     std::filesystem::remove(tmp / "filler");
     const std::string message = failed_save(
         tmp / "step_000000020", flat(),
         [&](int rank) {
-          if (rank == 1) fill_disk(tmp, spare);
+          if (rank == 1) support::fill_disk(tmp.path(), spare);
         },
         ExitCode::kEnvironment);
     EXPECT_THAT(message, AllOf(HasSubstr("on host"), HasSubstr("step_000000020"), HasSubstr("free"))) << spare;
@@ -305,13 +277,14 @@ TEST(Save, ADiskThatFillsUpKeepsTheOldStep) {
 }
 
 TEST(Save, AFullDiskIsNoticedBeforeAnythingIsWritten) {
-  const SmallDisk disk("size=1m");
+  const support::TmpDir tmp;
+  const support::SmallDisk disk(tmp.path(), "size=1m");
   if (!disk.mounted()) GTEST_SKIP() << "mounting a small file system needs root";
-  fill_disk(disk.folder(), 30000);
+  support::fill_disk(tmp.path(), 30000);
   const std::string message =
-      failed_save(disk.folder() / "step_000000020", flat(), no_disturbance, ExitCode::kEnvironment);
+      failed_save(tmp / "step_000000020", flat(), no_disturbance, ExitCode::kEnvironment);
   EXPECT_THAT(message, AllOf(HasSubstr("too full"), HasSubstr("needed"), HasSubstr("free")));
-  EXPECT_THAT(disk.folder().names(), ElementsAre("filler"));
+  EXPECT_THAT(tmp.names(), ElementsAre("filler"));
 }
 
 }  // namespace

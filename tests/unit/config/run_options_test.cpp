@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/config/run_options.h"
 
+#include "libcore/trace/recorder.h"
+
 namespace convoy::config {
 namespace {
 
@@ -42,6 +44,18 @@ TEST(Split, ReadsNumbersWithCommas) {
   EXPECT_EQ(parse_split("5,6,6,5", split), "");
   EXPECT_THAT(split, testing::ElementsAre(5, 6, 6, 5));
   for (const char* text : {"", "5,", ",5", "5,0", "5;6", "5,-1"}) EXPECT_NE(parse_split(text, split), "") << text;
+}
+
+TEST(Steps, AreARangeOrOne) {
+  trace::Window steps;
+  EXPECT_EQ(parse_steps("100-110", steps), "");
+  EXPECT_EQ(steps.first, 100);
+  EXPECT_EQ(steps.last, 110);
+  EXPECT_EQ(parse_steps("1K", steps), "");
+  EXPECT_EQ(steps.first, 1000);
+  EXPECT_EQ(steps.last, 1000);
+  for (const char* text : {"", "0", "0-5", "5-3", "-3", "3-", "3-4-5", "a-b", "3..5"})
+    EXPECT_THAT(parse_steps(text, steps), testing::HasSubstr("FIRST-LAST")) << text;
 }
 
 }  // namespace

@@ -67,6 +67,32 @@ TEST(Validate, ListsEveryProblemAtOnce) {
   }
 }
 
+TEST(Validate, ATraceWindowHasStepsOfTheRunAndTracesToBeIn) {
+  const auto problems = [](const char* trace, const char* window) {
+    RunOptions options = sound_options();
+    options.observation.trace = trace;
+    options.observation.trace_window = window;
+    return problems_of(options, sound_facts()).usage;
+  };
+  for (const auto& [trace, window] : {std::pair{"off", ""}, {"steps", ""}, {"steps", "2-3"}, {"window", "10-12"}})
+    EXPECT_THAT(problems(trace, window), IsEmpty()) << trace << " " << window;
+  EXPECT_THAT(problems("window", ""), ElementsAre(HasSubstr("add --trace-window FIRST-LAST")));
+  EXPECT_THAT(problems("window", "3-2"), ElementsAre(HasSubstr("--trace-window '3-2' is no range of steps")));
+  EXPECT_THAT(problems("steps", "11-12"), ElementsAre(HasSubstr("beyond the run's 10 steps")));
+  EXPECT_THAT(problems("off", "2-3"), ElementsAre(HasSubstr("drop one of the two")));
+}
+
+TEST(Resolve, AWindowAloneAsksForItsEvents) {
+  RunOptions options = sound_options();
+  EXPECT_TRUE(resolve(options, sound_facts()).writes_traces);
+  EXPECT_FALSE(resolve(options, sound_facts()).trace_window.contains(2));
+  options.observation.trace_window = "2-3";
+  EXPECT_TRUE(resolve(options, sound_facts()).trace_window.contains(3));
+  EXPECT_FALSE(resolve(options, sound_facts()).trace_window.contains(4));
+  options.observation = {.trace = "off", .trace_window = ""};
+  EXPECT_FALSE(resolve(options, sound_facts()).writes_traces);
+}
+
 TEST(Validate, NamesTheNearestLegalBatchSizes) {
   RunOptions options = sound_options();
   options.batch.global_batch = 10;

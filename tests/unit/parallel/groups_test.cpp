@@ -57,6 +57,40 @@ TEST(Groups, ConnectTheRanksThatDifferInOneCoordinate) {
       kWatchdogSeconds);
 }
 
+TEST(Groups, AreRecordedAsWhatTheyAre) {
+  comm::run_ranks(
+      4,
+      [](comm::Communicator& world) {
+        const Groups groups = make_groups(world, {.tensor = 1, .pipeline = 4, .data = 1});
+        EXPECT_EQ(groups.world->kind(), trace::GroupKind::kWorld);
+        EXPECT_EQ(groups.tensor->kind(), trace::GroupKind::kTensor);
+        EXPECT_EQ(groups.pipeline->kind(), trace::GroupKind::kPipeline);
+        EXPECT_EQ(groups.data->kind(), trace::GroupKind::kData);
+        if (!groups.pipeline_ends) return;
+        EXPECT_EQ(groups.pipeline_ends->kind(), trace::GroupKind::kPipelineEnds);
+      },
+      kWatchdogSeconds);
+}
+
+TEST(Groups, ATraceNamesThemByTheirRanksOfTheWorld) {
+  const Layout layout{.tensor = 2, .pipeline = 3, .data = 2};
+  const auto members = [&](int rank, trace::GroupKind kind) {
+    for (const trace::Group& group : recorded_groups(layout, rank)) {
+      if (group.kind == kind) return group.members;
+    }
+    return std::vector<int>{};
+  };
+  using Ranks = std::vector<int>;
+  // Rank 9 = tp 1 + 2 x pp 1 + 6 x dp 1.
+  EXPECT_EQ(members(9, trace::GroupKind::kWorld), (Ranks{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  EXPECT_EQ(members(9, trace::GroupKind::kTensor), (Ranks{8, 9}));
+  EXPECT_EQ(members(9, trace::GroupKind::kPipeline), (Ranks{7, 9, 11}));
+  EXPECT_EQ(members(9, trace::GroupKind::kData), (Ranks{3, 9}));
+  EXPECT_EQ(members(9, trace::GroupKind::kPipelineEnds), Ranks{}) << "of a stage in the middle";
+  EXPECT_EQ(members(11, trace::GroupKind::kPipelineEnds), (Ranks{7, 11}));
+  EXPECT_EQ(recorded_groups({}, 0).size(), 1u) << "alone there is the world and nothing else";
+}
+
 TEST(Groups, OneRankIsAGroupInEveryDimensionAndHasNoEnds) {
   const std::unique_ptr<comm::Communicator> self = comm::make_self();
   const Groups groups = make_groups(*self, {});
