@@ -19,8 +19,8 @@ void quieten(int rank) {
 }
 
 // Tells for all ranks what every one of them has found.
-int refuse(const comm::Communicator& world, const std::string& problem) {
-  if (world.rank() == 0) log_error(problem);
+int refuse(int rank, const std::string& problem) {
+  if (rank == 0) log_error(problem);
   return static_cast<int>(ExitCode::kUsage);
 }
 
@@ -28,11 +28,11 @@ int run_rank(const config::RunOptions& options, const app::Session& session) {
   const auto start = std::chrono::steady_clock::now();
   const cluster::Launch launch = cluster::read_launch();
   if (const std::string problem = cluster::launch_problem(launch); !problem.empty())
-    throw ConfigError(problem);
+    return refuse(launch.rank, problem);
   const cluster::StopSignals signals(options.stop.signal);
   const std::unique_ptr<comm::Communicator> world = comm::make_world(launch.world);
   quieten(world->rank());
-  if (const std::string problem = spread_problem(*world, launch); !problem.empty()) return refuse(*world, problem);
+  if (const std::string problem = spread_problem(*world, launch); !problem.empty()) return refuse(launch.rank, problem);
   try {
     const convoy::train::Rank rank{*world, identity(launch), machine_facts(*world, launch), start,
                                    [&signals] { return signals.seen(); }};
