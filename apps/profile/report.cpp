@@ -41,11 +41,11 @@ int judge_all(const ReportArguments& arguments, const Report& report) {
   bool any = false;
   std::string unknown;
   for (const analysis::Condition& condition : arguments.conditions) {
-    const analysis::Judgement judgement = analysis::judge(condition, report);
-    if (judgement.answer == Answer::kHolds)
-      fmt::print(stderr, "convoy-profile report: --fail-on '{}' holds: {}\n", condition.text, judgement.found);
-    if (judgement.answer == Answer::kNotMeasured && unknown.empty()) unknown = condition.text;
-    any = any || judgement.answer == Answer::kHolds;
+    const analysis::Outcome outcome = analysis::judge(condition, report);
+    if (outcome.answer == Answer::kHolds)
+      fmt::print(stderr, "convoy-profile report: --fail-on '{}' holds: {}\n", condition.text, outcome.found);
+    if (outcome.answer == Answer::kNotMeasured && unknown.empty()) unknown = condition.text;
+    any = any || outcome.answer == Answer::kHolds;
   }
   if (!any && !unknown.empty()) {
     throw DataError(fmt::format("--fail-on '{}' cannot be judged: '{}' was not measured in {}", unknown,

@@ -143,7 +143,7 @@ std::string parse_condition(std::string_view text, Condition& condition) {
   return "";
 }
 
-Judgement judge(const Condition& condition, const Report& report) {
+Outcome judge(const Condition& condition, const Report& report) {
   const Quantity* quantity = quantity_of(condition.quantity);
   const std::optional<Value> value = quantity == nullptr ? std::nullopt : quantity->of(report);
   if (!value || !std::isfinite(value->value)) return {Answer::kNotMeasured, kNotMeasured};

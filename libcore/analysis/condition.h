@@ -21,11 +21,11 @@ struct Condition {
 std::string parse_condition(std::string_view text, Condition& condition);
 
 enum class Answer { kHolds, kHoldsNot, kNotMeasured };
-struct Judgement {
+struct Outcome {
   Answer answer = Answer::kNotMeasured;
   std::string found;  // "rank 3 on n01: 12.5 %", one clause
 };
-Judgement judge(const Condition& condition, const Report& report);
+Outcome judge(const Condition& condition, const Report& report);
 
 // For --help: every quantity with what it is.
 std::string condition_help();
