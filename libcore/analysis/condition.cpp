@@ -37,9 +37,9 @@ std::optional<Value> shown_share(std::optional<double> share) {
   return Value{*share, percent(*share, 2)};
 }
 
-// Of the named ranks the one with the most; 0 where nobody is named.
+// Of the named ranks the one with the most; 0 where nobody is slow, none where that cannot be told.
 std::optional<Value> worst(const Report& report, double Straggler::*percents) {
-  if (!report.step_seconds) return std::nullopt;
+  if (!report.judged) return std::nullopt;
   const auto most =
       std::max_element(report.stragglers.begin(), report.stragglers.end(),
                        [percents](const Straggler& a, const Straggler& b) { return a.*percents < b.*percents; });

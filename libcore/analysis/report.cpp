@@ -211,13 +211,12 @@ Report make_report(const Path& run, const ReportOptions& options) {
   name_segments(traces, layouts, report);
   MapAndLevels map{.map = map_over(traces.segments()), .levels = {}};
   std::vector<std::pair<Judgement, double>> judgements;
-  bool judged = false;
   for (const LayoutSegments& segments : layouts) {
     const LayoutSteps steps = collect(traces, segments);
     report.steps += steps.recorded_steps;
     report.warm_up_steps += steps.warm_up_steps;
     judgements.emplace_back(find_stragglers(steps.comparison), seconds_of(steps));
-    judged = judged || judgements.back().first.judged;
+    report.judged = report.judged || judgements.back().first.judged;
     add_to_map(steps.comparison, map);
     if (&segments != &layouts.back()) continue;
     describe(steps, options, report);
@@ -227,7 +226,7 @@ Report make_report(const Path& run, const ReportOptions& options) {
   report.heat_map = std::move(map.map);
   split_exposed(traces, options.range, report.exposed);
   add_metrics(run, options.range, report);
-  report.verdict = verdict_of(report, judged);
+  report.verdict = verdict_of(report);
   return report;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What convoy-profile report finds in a run, as data; report_text.h, report_json.h and report_html.h show it. Every
-// number is defined in docs/profile.md. An absent optional was not measured.
+// What convoy-profile report finds in a run, as data; report_writers.h shows it. Every number is defined in
+// docs/profile.md. An absent optional was not measured.
 #pragma once
 
 #include <array>
@@ -97,6 +97,7 @@ struct Report {
   std::vector<Exposed> exposed;                         // kinds of groups that the layout has
   std::optional<double> bubble_measured, bubble_ideal;  // with more than one stage
   std::vector<Straggler> stragglers;                    // the most costly first
+  bool judged = false;                 // that nobody is named means that nobody is slow; else it could not be told
   std::vector<std::string> abstained;  // why nobody could be named where somebody might be, one sentence each
   std::vector<std::string> incomplete;
   std::string verdict;  // one sentence

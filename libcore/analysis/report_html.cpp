@@ -51,8 +51,8 @@ std::string title(const Report& report) {
 }
 
 std::string verdict(const Report& report) {
-  const bool measured = report.step_seconds.has_value();
-  const char* kind = !report.stragglers.empty() ? "bad" : !measured || !report.abstained.empty() ? "warn" : "good";
+  const bool sure = report.judged && report.abstained.empty();
+  const char* kind = !report.stragglers.empty() ? "bad" : sure ? "good" : "warn";
   std::string html = fmt::format("<div class=\"verdict {}\"><p>{}</p>", kind,
                                  escaped(report.verdict.empty() ? kNotMeasured : report.verdict));
   for (std::size_t i = 0; i < std::min(report.abstained.size(), kMostSentences); ++i)

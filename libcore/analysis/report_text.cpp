@@ -172,7 +172,7 @@ void add_stragglers(Screen& screen, const Report& report) {
 }
 
 void add_verdict(Screen& screen, const Report& report) {
-  const bool healthy = report.stragglers.empty() && report.abstained.empty() && report.step_seconds.has_value();
+  const bool healthy = report.stragglers.empty() && report.abstained.empty() && report.judged;
   screen.line("");
   screen.sentences("abstained", report.abstained, kYellow);
   screen.sentences("incomplete", report.incomplete, kYellow);

@@ -70,11 +70,11 @@ std::string nobody(const Report& report) {
 
 }  // namespace
 
-std::string verdict_of(const Report& report, bool judged) {
+std::string verdict_of(const Report& report) {
   if (!report.stragglers.empty()) return several(report.stragglers);
   if (report.steps == 0) return "Nothing to judge: no step was recorded.";
   if (report.ranks == 1) return "One rank: there is nobody to compare it with.";
-  if (!judged) {
+  if (!report.judged) {
     return "Insufficient data: nobody can be called slow or healthy" +
            (report.abstained.empty() ? std::string(".") : ": " + report.abstained.front() + ".");
   }

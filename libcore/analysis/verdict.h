@@ -8,7 +8,6 @@
 
 namespace convoy::analysis {
 
-// `judged`: there was enough evidence to say that nobody is slow.
-std::string verdict_of(const Report& report, bool judged);
+std::string verdict_of(const Report& report);
 
 }  // namespace convoy::analysis

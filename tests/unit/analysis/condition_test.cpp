@@ -57,6 +57,16 @@ TEST(Condition, OfAHealthyRunHasNoStraggler) {
   EXPECT_EQ(answer("straggler>0%", report), Answer::kHoldsNot);
 }
 
+// Nobody is named of a run of nine steps either.
+TEST(Condition, CannotBeJudgedWhereRanksCouldNotBeCompared) {
+  Report report = made_report();
+  report.stragglers.clear();
+  report.judged = false;
+  EXPECT_EQ(answer("straggler", report), Answer::kNotMeasured);
+  EXPECT_EQ(answer("straggler>5%", report), Answer::kNotMeasured);
+  EXPECT_EQ(answer("lost<5%", report), Answer::kNotMeasured);
+}
+
 TEST(Condition, CannotBeJudgedWhereNothingWasMeasured) {
   const Report report = empty_report();
   for (const char* text : {"straggler>5%", "lost>5%", "exposed>5%", "bubble>5%", "starved>5%", "mfu<10%",

@@ -45,6 +45,7 @@ inline Report made_report() {
   slow.step_excess_percent = 12.5;
   slow.lost_percent = 9.1;
   report.stragglers = {slow};
+  report.judged = true;
   report.verdict =
       "rank 3 on n01 computes its forward pass 50.1 % slower than its peers; the run lost 9.1 % of its time";
   report.heat_map = {1, 1, 1, 8, 40, std::vector<float>(320, 0.005F)};
