@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "libcore/analysis/statistics.h"
 
@@ -112,6 +113,16 @@ Excess over_themselves(const Comparison& comparison, const Source& source, std::
 
 }  // namespace
 
+std::vector<double> counted_seconds(const Comparison& comparison) {
+  const std::vector<float> seconds = present(comparison.step_seconds);
+  return {seconds.begin(), seconds.end()};
+}
+
+double training_seconds(const Comparison& comparison) {
+  const std::vector<double> seconds = counted_seconds(comparison);
+  return std::accumulate(seconds.begin(), seconds.end(), 0.0);
+}
+
 Excess excess_over_peers(const Comparison& comparison, std::size_t phase, std::span<const int> set) {
   return over_peers(comparison, Source(comparison.own, phase), set);
 }
@@ -138,8 +149,7 @@ double sigma_of_neighbours(const std::vector<float>& values) {
 }  // namespace
 
 RowNoise noise_of(std::span<const float> row) {
-  std::vector<float> values;
-  std::ranges::copy_if(row, std::back_inserter(values), [](float value) { return !std::isnan(value); });
+  const std::vector<float> values = present(row);
   RowNoise noise;
   noise.values = values.size();
   if (values.empty()) return noise;

@@ -24,6 +24,10 @@ struct Comparison {
   std::vector<float> starved;       // [rank]: run-delay as a share of its working phases
 };
 
+// Of the steps that count.
+std::vector<double> counted_seconds(const Comparison& comparison);
+double training_seconds(const Comparison& comparison);  // their sum
+
 // Of one phase: rows of ranks, natural logarithms of own work over the median of the others, NaN where they cannot be
 // compared.
 struct Excess {

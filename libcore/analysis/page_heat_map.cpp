@@ -14,6 +14,7 @@
 #include "libcore/analysis/display.h"
 #include "libcore/analysis/markup.h"
 #include "libcore/analysis/report_numbers.h"
+#include "libcore/analysis/statistics.h"
 #include "libcore/base/json.h"
 
 namespace convoy::analysis {
@@ -54,20 +55,14 @@ double typical_excess(const HeatMap& map, const Straggler& straggler) {
                                  static_cast<std::size_t>(column)];
     if (std::isfinite(cell)) cells.push_back(cell);
   }
-  if (cells.empty()) return 0.0;
-  const auto middle = cells.begin() + static_cast<std::ptrdiff_t>(cells.size() / 2);
-  std::nth_element(cells.begin(), middle, cells.end());
-  return *middle;
+  return static_cast<double>(median(std::span<float>(cells)).value_or(0.0F));
 }
 
-// That this share of the cells stays below.
-double quantile(const HeatMap& map, double share) {
-  std::vector<float> cells;
-  std::copy_if(map.cells.begin(), map.cells.end(), std::back_inserter(cells), [](float e) { return std::isfinite(e); });
-  if (cells.empty()) return 0.0;
-  const auto at = cells.begin() + static_cast<std::ptrdiff_t>(static_cast<double>(cells.size() - 1) * share);
-  std::nth_element(cells.begin(), at, cells.end());
-  return *at;
+// What this share of the cells does not exceed; 0 without any.
+double cell_quantile(const HeatMap& map, double share) {
+  std::vector<float> cells = present(map.cells);
+  std::erase_if(cells, [](float cell) { return std::isinf(cell); });
+  return static_cast<double>(quantile(std::span<float>(cells), share).value_or(0.0F));
 }
 
 std::string row_labels(const HeatMap& map, int ranks) {
@@ -170,11 +165,11 @@ std::uint8_t excess_code(float excess) {
 double excess_of(std::uint8_t code) { return kUnit * (std::exp2((code - 1) / kOctave) - 1); }
 
 double least_excess(const HeatMap& map) {
-  return std::clamp(std::floor(quantile(map, 0.5) * 1000 + 1e-3) / 1000, 0.0, 0.05);
+  return std::clamp(std::floor(cell_quantile(map, 0.5) * 1000 + 1e-3) / 1000, 0.0, 0.05);
 }
 
 double most_excess(const Report& report) {
-  double most = quantile(report.heat_map, 0.995);
+  double most = cell_quantile(report.heat_map, 0.995);
   for (const Straggler& straggler : report.stragglers)
     most = std::max(most, typical_excess(report.heat_map, straggler));
   for (const double round : {0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0}) {

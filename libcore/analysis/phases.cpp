@@ -46,15 +46,8 @@ Totals totals_of(const LayoutSteps& steps) {
   return totals;
 }
 
-std::vector<double> counted_seconds(const LayoutSteps& steps) {
-  std::vector<double> seconds;
-  for (const float value : steps.comparison.step_seconds)
-    if (!std::isnan(value)) seconds.push_back(static_cast<double>(value));
-  return seconds;
-}
-
 std::optional<double> median_seconds(const LayoutSteps& steps) {
-  std::vector<double> seconds = counted_seconds(steps);
+  std::vector<double> seconds = counted_seconds(steps.comparison);
   const std::optional<double> middle = median(seconds);
   return middle && *middle > 0.0 ? middle : std::nullopt;
 }
@@ -114,7 +107,7 @@ std::optional<double> ideal_bubble(int stages, int micro_batches) {
 }
 
 std::optional<Quantiles> step_quantiles(const LayoutSteps& steps) {
-  std::vector<double> seconds = counted_seconds(steps);
+  std::vector<double> seconds = counted_seconds(steps.comparison);
   if (seconds.empty()) return std::nullopt;
   Quantiles result;
   result.p50 = *median(seconds);

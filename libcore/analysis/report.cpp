@@ -62,8 +62,7 @@ void add_rows(const Excess& excess, const Comparison& comparison, bool is_compar
     for (std::size_t step = 0; step < row.size(); ++step)
       add_to(result.map, excess.ranks[i], comparison.steps[step], std::expm1(static_cast<double>(row[step])));
     if (!is_comparable) continue;  // a rank without peers has no level against them
-    std::vector<float> values;
-    std::ranges::copy_if(row, std::back_inserter(values), [](float value) { return !std::isnan(value); });
+    std::vector<float> values = present(row);
     if (const std::optional<float> middle = median(std::span<float>(values)))
       result.levels[static_cast<std::size_t>(excess.ranks[i])] = std::expm1(static_cast<double>(*middle));
   }
@@ -160,13 +159,6 @@ HeatMap map_over(const std::vector<Segment>& segments) {
   return make_heat_map(world, first, last);
 }
 
-double seconds_of(const LayoutSteps& steps) {
-  double sum = 0.0;
-  for (const float seconds : steps.comparison.step_seconds)
-    if (!std::isnan(seconds)) sum += static_cast<double>(seconds);
-  return sum;
-}
-
 // Losses were shares of each layout's own time.
 void merge(std::vector<std::pair<Judgement, double>> judgements, Report& report) {
   double all = 0.0;
@@ -215,7 +207,7 @@ Report make_report(const Path& run, const ReportOptions& options) {
     const LayoutSteps steps = collect(traces, segments);
     report.steps += steps.recorded_steps;
     report.warm_up_steps += steps.warm_up_steps;
-    judgements.emplace_back(find_stragglers(steps.comparison), seconds_of(steps));
+    judgements.emplace_back(find_stragglers(steps.comparison), training_seconds(steps.comparison));
     report.judged = report.judged || judgements.back().first.judged;
     add_to_map(steps.comparison, map);
     if (&segments != &layouts.back()) continue;

@@ -96,11 +96,10 @@ std::vector<SlowInterval> slow_intervals(std::span<const float> row, std::size_t
   std::vector<double> levels = {0.0};
   if (!level_is_zero) {
     // The row is around its median: where most of it is slow, the healthy steps are the low ones.
-    std::vector<double> values;
-    for (const float value : row)
-      if (!std::isnan(value)) values.push_back(static_cast<double>(value));
+    std::vector<float> values = present(row);
     if (values.empty()) return found;
-    for (const double share : {0.1, 0.25, 0.5}) levels.push_back(*quantile(values, share));
+    for (const double share : {0.1, 0.25, 0.5})
+      levels.push_back(static_cast<double>(*quantile(std::span<float>(values), share)));
     levels.erase(levels.begin());
   }
   for (const double level : levels) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "libcore/base/error.h"
 
@@ -19,12 +20,8 @@ std::optional<Value> median_of(std::span<Value> values) {
   return below + (*middle - below) / 2;
 }
 
-}  // namespace
-
-std::optional<double> median(std::vector<double>& values) { return median_of(std::span<double>(values)); }
-std::optional<float> median(std::span<float> values) { return median_of(values); }
-
-std::optional<double> quantile(std::vector<double>& values, double p) {
+template <typename Value>
+std::optional<Value> quantile_of(std::span<Value> values, double p) {
   if (values.empty()) return std::nullopt;
   const double position = std::ceil(p * static_cast<double>(values.size())) - 1.0;
   const auto last = static_cast<double>(values.size() - 1);
@@ -33,12 +30,21 @@ std::optional<double> quantile(std::vector<double>& values, double p) {
   return *place;
 }
 
-std::optional<double> median_absolute_deviation(std::vector<double>& values) {
-  const std::optional<double> middle = median(values);
-  if (!middle) return std::nullopt;
-  for (double& value : values) value = std::abs(value - *middle);
-  return median(values);
+}  // namespace
+
+std::optional<double> median(std::vector<double>& values) { return median_of(std::span<double>(values)); }
+std::optional<float> median(std::span<float> values) { return median_of(values); }
+
+std::vector<float> present(std::span<const float> values) {
+  std::vector<float> result;
+  std::ranges::copy_if(values, std::back_inserter(result), [](float value) { return !std::isnan(value); });
+  return result;
 }
+
+std::optional<double> quantile(std::vector<double>& values, double p) {
+  return quantile_of(std::span<double>(values), p);
+}
+std::optional<float> quantile(std::span<float> values, double p) { return quantile_of(values, p); }
 
 LeaveOneOut::LeaveOneOut(std::span<const std::int32_t> values)
     : count_(values.size()), sorted_(values.begin(), values.end()) {

@@ -17,11 +17,12 @@ inline constexpr double kMadToSigma = 1.4826;
 std::optional<double> median(std::vector<double>& values);
 std::optional<float> median(std::span<float> values);
 
+// The values that are there: those that are no NaN.
+std::vector<float> present(std::span<const float> values);
+
 // The smallest value that at least the share `p` of all do not exceed (nearest rank). Reorders its argument.
 std::optional<double> quantile(std::vector<double>& values, double p);
-
-// The median of the distances to the median. Reorders its argument.
-std::optional<double> median_absolute_deviation(std::vector<double>& values);
+std::optional<float> quantile(std::span<float> values, double p);
 
 // The median of all values but one, for every choice of that one, in time linear in their number.
 class LeaveOneOut {

@@ -119,10 +119,9 @@ class PhaseSearch {
   }
 
   std::optional<double> level_of(std::span<const float> row) {
-    rest_.clear();
-    std::ranges::copy_if(row, std::back_inserter(rest_), [](float value) { return !std::isnan(value); });
-    if (rest_.size() < floors_.steps) return std::nullopt;
-    return static_cast<double>(*median(std::span<float>(rest_)));
+    std::vector<float> values = present(row);
+    if (values.size() < floors_.steps) return std::nullopt;
+    return static_cast<double>(*median(std::span<float>(values)));
   }
 
   double seconds_at(std::size_t step, int rank) const {
@@ -351,21 +350,9 @@ Sets sets_of(const Comparison& comparison, std::vector<std::string>& abstained) 
   return sets;
 }
 
-std::size_t counted_steps(const Comparison& comparison) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(comparison.step_seconds, [](float seconds) { return !std::isnan(seconds); }));
-}
-
-double training_seconds(const Comparison& comparison) {
-  double sum = 0.0;
-  for (const float seconds : comparison.step_seconds)
-    if (!std::isnan(seconds)) sum += static_cast<double>(seconds);
-  return sum;
-}
-
 // Why the times of this run say nothing, if so.
 std::optional<std::string> hopeless(const Comparison& comparison, const Floors& floors) {
-  const std::size_t steps = counted_steps(comparison);
+  const std::size_t steps = counted_seconds(comparison).size();
   if (steps < floors.steps)
     return fmt::format("{} steps can be compared (warm-up left out), and {} are needed", steps, floors.steps);
   if (comparison.threads <= 1) return std::nullopt;

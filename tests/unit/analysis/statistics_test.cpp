@@ -25,7 +25,6 @@ TEST(Median, OfNothingIsNothing) {
   std::vector<double> none;
   EXPECT_EQ(median(none), std::nullopt);
   EXPECT_EQ(quantile(none, 0.5), std::nullopt);
-  EXPECT_EQ(median_absolute_deviation(none), std::nullopt);
 }
 
 TEST(Quantile, IsTheNearestRank) {
@@ -40,11 +39,9 @@ TEST(Quantile, IsTheNearestRank) {
   EXPECT_EQ(quantile(two, 0.95), 4.0);
 }
 
-TEST(MedianAbsoluteDeviation, OfSevenEqualValuesAndOneFarAwayIsZero) {
-  std::vector<double> values = {10, 10, 10, 10, 10, 10, 10, 100};
-  EXPECT_EQ(median_absolute_deviation(values), 0.0);
-  std::vector<double> spread = {1, 2, 4, 7, 12};  // median 4, distances 3 2 0 3 8
-  EXPECT_EQ(median_absolute_deviation(spread), 3.0);
+TEST(Present, LeavesOutWhatIsNoNumber) {
+  EXPECT_THAT(present(std::vector<float>{kNan, 2, 0, kNan, -1}), testing::ElementsAre(2, 0, -1));
+  EXPECT_THAT(present(std::vector<float>{kNan}), testing::IsEmpty());
 }
 
 TEST(LeaveOneOut, MediansByHand) {
