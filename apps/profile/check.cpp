@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -77,12 +76,6 @@ void print_text(const TraceCheck& check) {
   }
 }
 
-std::string json_list(const std::vector<std::string>& texts) {
-  std::vector<std::string> quoted;
-  for (const std::string& text : texts) quoted.push_back(json_quoted(text));
-  return fmt::format("[{}]", fmt::join(quoted, ","));
-}
-
 std::string json_of(const CheckedFile& file) {
   JsonObject json;
   json.add("file", file.name).add("readable", file.is_readable);
@@ -92,7 +85,7 @@ std::string json_of(const CheckedFile& file) {
     if (file.steps > 0) json.add("first_step", file.first_step).add("last_step", file.last_step);
     json.add("damaged_bytes", static_cast<std::int64_t>(file.damage.bytes));
   }
-  return json.add_raw("problems", json_list(file.problems)).text();
+  return json.add_raw("problems", json_strings(file.problems)).text();
 }
 
 void print_json(const std::string& run, const TraceCheck& check) {
@@ -101,9 +94,9 @@ void print_json(const std::string& run, const TraceCheck& check) {
   fmt::print("{}\n", JsonObject()
                          .add("run", run)
                          .add("sound", check.is_sound())
-                         .add_raw("files", fmt::format("[{}]", fmt::join(files, ",")))
-                         .add_raw("problems", json_list(check.problems))
-                         .add_raw("notes", json_list(check.notes))
+                         .add_raw("files", json_array(files))
+                         .add_raw("problems", json_strings(check.problems))
+                         .add_raw("notes", json_strings(check.notes))
                          .text());
 }
 

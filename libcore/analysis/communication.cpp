@@ -23,8 +23,7 @@ bool is_exposed_collective(const Event& event) {
   constexpr std::uint8_t kUnusable = trace::kOverlapped | trace::kSaturated;
   if ((event.flags & trace::kComplete) == 0 || (event.flags & kUnusable) != 0) return false;
   if (!trace::is_collective(event.operation) || event.group == Event::kNoGroup) return false;
-  return event.phase != Phase::kEvaluation && event.phase != Phase::kCheckpoint &&
-         event.phase != Phase::kEvaluationComm && event.phase != Phase::kCheckpointComm;
+  return trace::is_training(event.phase);
 }
 
 // The groups whose members all have a trace, as many of each kind as kRanksOfEvents allows.

@@ -108,6 +108,15 @@ int display_width(std::string_view text) {
   return columns;
 }
 
+std::string named_ranks(const std::vector<int>& ranks) {
+  constexpr std::size_t kMost = 16;
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < std::min(ranks.size(), kMost); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i]);
+  if (ranks.size() > kMost) text += fmt::format(" and {} more", ranks.size() - kMost);
+  return text;
+}
+
 std::string shortened(std::string_view text, int columns) {
   if (display_width(text) <= columns) return std::string(text);
   constexpr std::string_view kMore = "...";

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace convoy::analysis {
 
@@ -14,6 +15,9 @@ std::string printable(std::string_view text);
 
 // Columns that printable text takes on a terminal: 2 for East Asian wide letters and emoji, 0 for combining marks.
 int display_width(std::string_view text);
+
+// "rank 3", "ranks 2, 3 and 9 more": of more than 16, the rest is counted.
+std::string named_ranks(const std::vector<int>& ranks);
 
 // At most `columns` wide; what is cut off leaves "...".
 std::string shortened(std::string_view text, int columns);

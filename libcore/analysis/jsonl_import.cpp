@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -28,8 +27,6 @@ constexpr std::uint64_t kSinceEpoch = 1'000'000'000'000'000'000;  // ns: later t
 constexpr std::array<const char*, 3> kAxes = {"tp", "pp", "dp"};
 
 std::size_t place_of(GroupKind kind) { return static_cast<std::size_t>(kind); }
-
-bool is_message(Operation operation) { return operation == Operation::kSend || operation == Operation::kReceive; }
 
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
 
@@ -181,7 +178,7 @@ void JsonlImport::refuse_repeated_calls(Rank& rank) {
   std::map<std::tuple<int, Operation, int, std::uint32_t>, std::int64_t> seen;
   std::erase_if(rank.rows, [&](const Row& row) {
     if (!row.is_collective) return false;
-    const bool message = is_message(row.operation);
+    const bool message = trace::is_message(row.operation);
     const auto [first, is_new] = seen.emplace(
         std::tuple(row.group, message ? row.operation : Operation::kAllReduce, message ? row.peer : -1, row.sequence),
         row.line);
@@ -195,7 +192,7 @@ void JsonlImport::refuse_repeated_calls(Rank& rank) {
 // From ranks of the world to ranks of the group. A message whose peer is not said has the rank itself for it.
 void JsonlImport::resolve_peers(int number, Rank& rank) {
   std::erase_if(rank.rows, [this, number](Row& row) {
-    if (!row.is_collective || !is_message(row.operation)) return false;
+    if (!row.is_collective || !trace::is_message(row.operation)) return false;
     const NamedGroup& group = groups_[static_cast<std::size_t>(row.group)];
     const auto found = std::ranges::find(group.members, row.peer < 0 ? number : row.peer);
     if (found == group.members.end()) {
@@ -208,23 +205,20 @@ void JsonlImport::resolve_peers(int number, Rank& rank) {
 }
 
 trace::Event JsonlImport::event_of(const Rank& rank, const Row& row, Phase inside) const {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-  const std::uint64_t units = row.duration_ns / trace::Event::kDurationUnit;
   trace::Event event;
   event.start_ns = row.start_ns;
-  event.duration = static_cast<std::uint32_t>(std::min(units, kMost));
   event.step = row.step;
   event.sequence = row.sequence;
   event.phase = inside;
-  event.flags = static_cast<std::uint8_t>(trace::kComplete | (row.overlapped ? trace::kOverlapped : 0) |
-                                          (units > kMost ? trace::kSaturated : 0));
+  event.flags = row.overlapped ? trace::kComplete | trace::kOverlapped : trace::kComplete;
+  set_duration(event, row.duration_ns);
   if (!row.is_collective) {
     event.operation = row.phase == Phase::kForward ? Operation::kForward : Operation::kBackward;
     return event;
   }
   event.operation = row.operation;
-  if (is_message(row.operation)) event.peer = static_cast<std::uint16_t>(row.peer);
-  event.bytes = static_cast<std::uint32_t>((row.bytes + trace::Event::kByteUnit - 1) / trace::Event::kByteUnit);
+  if (trace::is_message(row.operation)) event.peer = static_cast<std::uint16_t>(row.peer);
+  set_bytes(event, row.bytes);
   event.group = 0;
   for (const int index : rank.group_of_kind) {
     if (index == row.group) break;
@@ -300,21 +294,21 @@ void JsonlImport::finish(const std::function<void(const ImportedTrace&)>& visit)
 
 ImportSummary import_jsonl(const Path& file, const Path& run, bool skip_bad_rows) {
   const MappedFile input(file, "rows to import");
-  JsonlImport import(fmt::format("'{}'", file.string()), skip_bad_rows);
+  JsonlImport rows(fmt::format("'{}'", file.string()), skip_bad_rows);
   std::string_view text(reinterpret_cast<const char*>(input.bytes().data()), input.bytes().size());
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    import.add(text.substr(0, end));
+    rows.add(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   TraceFolder folder(run);
-  import.finish([&folder](const ImportedTrace& trace) {
+  rows.finish([&folder](const ImportedTrace& trace) {
     trace::TraceWriter writer(folder.file_of(trace.header.rank), trace.header);
-  writer.append(trace.steps);
-  writer.append(trace.events);
-});
-folder.commit();
-return import.summary();
-}  // namespace convoy::analysis
+    writer.append(trace.steps);
+    writer.append(trace.events);
+  });
+  folder.commit();
+  return rows.summary();
+}
 
 }  // namespace convoy::analysis

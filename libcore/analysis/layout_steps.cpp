@@ -30,7 +30,7 @@ RankMeans values_of(const trace::StepRecord& record) {
     const double delay = 1e-9 * static_cast<double>(std::min(record.phases[i].delay_ns, record.phases[i].wall_ns));
     values.delay += delay;
     values.duration += own + delay;
-    if (phase == Phase::kCheckpointComm || phase == Phase::kEvaluationComm) continue;
+    if (!trace::is_training(phase)) continue;
     if (trace::is_communication(phase)) {
       values.communication += own + delay;
     } else if (phase >= Phase::kData && phase <= Phase::kOptimizer) {
@@ -165,9 +165,7 @@ class Collector {
 std::size_t warm_up_of(std::span<const float> step_seconds) {
   if (step_seconds.size() < 3) return 0;
   const std::size_t most = std::max<std::size_t>(step_seconds.size() / 10, 1);
-  std::vector<float> rest;
-  for (const float seconds : step_seconds.subspan(most))
-    if (!std::isnan(seconds)) rest.push_back(seconds);
+  std::vector<float> rest = present(step_seconds.subspan(most));
   const std::optional<float> usual = median(std::span<float>(rest));
   if (!usual || *usual <= 0.0F) return 1;
   std::size_t steps = 1;

@@ -41,7 +41,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string escaped_host(std::string_view host) { return escaped(shortened(printable(host), kHostColumns)); }
+std::string shown_host(std::string_view host) { return shortened(printable(host), kHostColumns); }
 
 std::string for_script(std::string_view json) {
   std::string out;

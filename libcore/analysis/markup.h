@@ -11,8 +11,8 @@ namespace convoy::analysis {
 
 // Text for HTML's content and its quoted attributes. Control characters are shown as printable() shows them.
 std::string escaped(std::string_view text);
-// A host name for the page, escaped, and shortened where it is longer than any that people type.
-std::string escaped_host(std::string_view host);
+// A host name for the page, printable, and shortened where it is longer than any that people type.
+std::string shown_host(std::string_view host);
 
 // JSON for the inside of a <script>: "<" is written as an escape.
 std::string for_script(std::string_view json);

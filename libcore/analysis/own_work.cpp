@@ -37,9 +37,8 @@ std::uint64_t own_ns(const trace::PhaseTime& time) {
 
 std::uint64_t training_ns(const trace::StepRecord& record) {
   std::uint64_t rest = record.duration_ns;
-  for (const trace::Phase phase : {trace::Phase::kCheckpoint, trace::Phase::kEvaluation, trace::Phase::kCheckpointComm,
-                                   trace::Phase::kEvaluationComm})
-    rest -= std::min(rest, record[phase].wall_ns);
+  for (std::size_t phase = 0; phase < trace::kPhases; ++phase)
+    if (!trace::is_training(static_cast<trace::Phase>(phase))) rest -= std::min(rest, record.phases[phase].wall_ns);
   return rest;
 }
 

@@ -2,7 +2,6 @@
 #include "libcore/analysis/page_heat_map.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +10,6 @@
 #include <vector>
 
 #include "libcore/analysis/axis.h"
-#include "libcore/analysis/display.h"
 #include "libcore/analysis/markup.h"
 #include "libcore/analysis/report_numbers.h"
 #include "libcore/analysis/statistics.h"
@@ -24,7 +22,6 @@ constexpr double kUnit = 0.05;
 constexpr double kOctave = 24.0;
 constexpr int kMostHeight = 512, kLeastHeight = 84, kRowHeight = 20;  // CSS pixels
 constexpr int kLabelHeight = 13;
-constexpr int kHostColumns = 64;
 
 bool has_cells(const HeatMap& map) {
   return map.rows > 0 && map.columns > 0 && map.ranks_per_row > 0 && map.steps_per_column > 0 &&
@@ -126,7 +123,7 @@ Hosts hosts_of(const Report& report) {
   hosts.names.push_back("\"\"");
   for (const RankRow& row : report.rank_rows) {
     if (row.rank < 0 || row.rank >= report.ranks) continue;
-    const std::string name = json_quoted(shortened(printable(row.host), kHostColumns));
+    const std::string name = json_quoted(shown_host(row.host));
     const auto [place, is_new] = places.try_emplace(name, hosts.names.size());
     if (is_new) hosts.names.push_back(name);
     of_rank[static_cast<std::size_t>(row.rank)] = place->second;
@@ -148,8 +145,8 @@ std::string data(const Report& report, double least, double most) {
   json.add("first_step", map.first_step).add("last_step", last_step(report));
   json.add("steps_per_column", map.steps_per_column).add("ranks_per_row", map.ranks_per_row);
   json.add("unit", kUnit).add("octave", kOctave).add("least", least).add("most", most);
-  json.add_raw("hosts", fmt::format("[{}]", fmt::join(hosts.names, ",")));
-  json.add_raw("runs", fmt::format("[{}]", fmt::join(hosts.runs, ","))).add("codes", base64(codes));
+  json.add_raw("hosts", json_array(hosts.names));
+  json.add_raw("runs", json_array(hosts.runs)).add("codes", base64(codes));
   return "<script type=\"application/json\" id=\"heat-data\">" + for_script(json.text()) + "</script>\n";
 }
 

@@ -24,11 +24,6 @@ struct Totals {
   double operator[](Phase phase) const { return own[static_cast<std::size_t>(phase)]; }
 };
 
-bool is_training(Phase phase) {
-  return phase != Phase::kCheckpoint && phase != Phase::kEvaluation && phase != Phase::kCheckpointComm &&
-         phase != Phase::kEvaluationComm;
-}
-
 Totals totals_of(const LayoutSteps& steps) {
   Totals totals;
   for (std::size_t step = 0; step < steps.sums.size(); ++step) {
@@ -38,7 +33,7 @@ Totals totals_of(const LayoutSteps& steps) {
     for (std::size_t phase = 0; phase < trace::kPhases; ++phase) {
       totals.own[phase] += 1e-9 * sums.own[phase];
       totals.delay += 1e-9 * sums.delay[phase];
-      if (is_training(static_cast<Phase>(phase))) totals.training_delay += 1e-9 * sums.delay[phase];
+      if (trace::is_training(static_cast<Phase>(phase))) totals.training_delay += 1e-9 * sums.delay[phase];
     }
   }
   for (const double own : totals.own) totals.all += own;
@@ -73,7 +68,7 @@ std::vector<Exposed> exposed_communication(const LayoutSteps& steps) {
   const Layout& layout = steps.comparison.layout;
   double training = totals.training_delay;
   for (std::size_t phase = 0; phase < trace::kPhases; ++phase)
-    if (is_training(static_cast<Phase>(phase))) training += totals.own[phase];
+    if (trace::is_training(static_cast<Phase>(phase))) training += totals.own[phase];
   std::vector<Exposed> result;
   if (totals.records == 0 || training <= 0.0) return result;
   const std::pair<GroupKind, int> kinds[] = {{GroupKind::kTensor, layout.tensor},

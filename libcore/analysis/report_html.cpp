@@ -100,7 +100,7 @@ std::string straggler_row(const Straggler& s) {
   return fmt::format(
       "<tr><td class=\"n\">{}</td><td class=\"host\">{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td>"
       "<td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td></tr>\n",
-      s.rank, escaped_host(s.host), coordinates(s.at), name_of(s.cause), spelled(s.phase),
+      s.rank, escaped(shown_host(s.host)), coordinates(s.at), name_of(s.cause), spelled(s.phase),
       signed_percent(s.excess_percent), affected_steps(s), signed_percent(s.step_excess_percent),
       percent(s.lost_percent / 100), compared_with(s));
 }
@@ -259,7 +259,7 @@ double excess_key(const RankRow& row) {
 }
 
 // About what a row of the table takes.
-std::size_t bytes_of(const RankRow& row) { return 250 + escaped_host(row.host).size(); }
+std::size_t bytes_of(const RankRow& row) { return 250 + escaped(shown_host(row.host)).size(); }
 
 // In the order of ranks; if there are too many, those with the most excess.
 std::vector<const RankRow*> shown_ranks(const Report& report) {
@@ -288,7 +288,7 @@ std::string rank_row(const RankRow& row, const TimeUnit& unit, bool named) {
   const auto measured = [&row](double value) { return row.steps > 0 ? std::optional(value) : std::nullopt; };
   return fmt::format(
       "<tr{}><td class=\"n\">{}</td><td class=\"host\">{}</td><td>{}</td><td class=\"n\">{}</td>{}{}{}{}</tr>\n",
-      named ? " class=\"named\"" : "", row.rank, escaped_host(row.host), coordinates(row.at), row.steps,
+      named ? " class=\"named\"" : "", row.rank, escaped(shown_host(row.host)), coordinates(row.at), row.steps,
       number_cell(measured(row.own_seconds), in_unit(row.own_seconds, unit)),
       number_cell(row.excess, signed_percent_of(row.excess)),
       number_cell(measured(row.communication_seconds), in_unit(row.communication_seconds, unit)),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -13,14 +12,6 @@ namespace {
 
 // json_number writes null for what is not finite.
 std::string number(const std::optional<double>& value) { return value ? json_number(*value) : "null"; }
-
-std::string array(const std::vector<std::string>& values) { return fmt::format("[{}]", fmt::join(values, ",")); }
-
-std::string texts(const std::vector<std::string>& sentences) {
-  std::vector<std::string> quoted;
-  for (const std::string& sentence : sentences) quoted.push_back(json_quoted(sentence));
-  return array(quoted);
-}
 
 std::string layout(const trace::Header& header) {
   return JsonObject().add("tp", header.tensor).add("pp", header.pipeline).add("dp", header.data).text();
@@ -88,8 +79,8 @@ std::string report_json(const Report& report) {
                              .add_raw("measured", number(report.bubble_measured))
                              .add_raw("ideal", number(report.bubble_ideal))
                              .text());
-  json.add_raw("stragglers", array(stragglers)).add_raw("what_if", "null");
-  json.add_raw("abstained", texts(report.abstained)).add_raw("incomplete", texts(report.incomplete));
+  json.add_raw("stragglers", json_array(stragglers)).add_raw("what_if", "null");
+  json.add_raw("abstained", json_strings(report.abstained)).add_raw("incomplete", json_strings(report.incomplete));
   return json.add("verdict", report.verdict).text();
 }
 

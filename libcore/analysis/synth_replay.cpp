@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "libcore/base/random.h"
@@ -46,12 +45,10 @@ std::vector<StageAction> order_of(int stage, int stages, int micro_batches) {
 }
 
 trace::Event event_from(std::uint64_t start, std::uint64_t end) {
-  constexpr std::uint64_t kLongest = std::numeric_limits<std::uint32_t>::max();
-  const std::uint64_t units = (end - start) / trace::Event::kDurationUnit;
   trace::Event event;
   event.start_ns = start;
-  event.duration = static_cast<std::uint32_t>(std::min(units, kLongest));
-  event.flags = units > kLongest ? trace::kComplete | trace::kSaturated : trace::kComplete;
+  event.flags = trace::kComplete;
+  set_duration(event, end - start);
   return event;
 }
 
@@ -343,7 +340,7 @@ void Replay::note(Rank& rank, const Call& call, std::uint64_t start, std::uint64
   trace::Event event = event_from(start, end);
   event.step = static_cast<std::uint32_t>(step_);
   event.sequence = sequence;
-  event.bytes = static_cast<std::uint32_t>(call.bytes / trace::Event::kByteUnit);
+  set_bytes(event, call.bytes);
   event.group = group_index(call.group);
   event.peer = static_cast<std::uint16_t>(peer);
   event.operation = call.operation;

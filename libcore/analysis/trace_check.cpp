@@ -7,6 +7,8 @@
 #include <map>
 #include <tuple>
 
+#include "libcore/analysis/display.h"
+#include "libcore/analysis/peers.h"
 #include "libcore/analysis/trace_files.h"
 #include "libcore/base/error.h"
 
@@ -15,8 +17,6 @@ namespace {
 
 using trace::Event;
 using trace::StepRecord;
-
-constexpr std::size_t kMostListed = 16;
 
 // How often something was seen, and where first.
 struct Sightings {
@@ -74,7 +74,7 @@ struct Call {
 };
 
 Call call_of(const Event& event) {
-  const bool message = event.operation == trace::Operation::kSend || event.operation == trace::Operation::kReceive;
+  const bool message = trace::is_message(event.operation);
   return {{event.group, message ? static_cast<int>(event.operation) : 0, message ? event.peer : std::uint16_t{0}},
           event.sequence,
           event.step};
@@ -150,18 +150,6 @@ CheckedFile check_file(const Path& path) {
   return file;
 }
 
-std::string list_of(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size() && i < kMostListed; ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i]);
-  if (ranks.size() > kMostListed) text += fmt::format(" and {} more", ranks.size() - kMostListed);
-  return text;
-}
-
-bool same_layout(const trace::Header& a, const trace::Header& b) {
-  return a.world == b.world && a.tensor == b.tensor && a.pipeline == b.pipeline && a.data == b.data;
-}
-
 using Files = std::vector<const CheckedFile*>;
 
 // Which ranks wrote, and at which places, against what the first file says.
@@ -171,7 +159,7 @@ void check_ranks(int attempt, const Files& files, std::vector<std::string>& prob
   std::map<std::tuple<int, int, int>, int> at;
   for (const CheckedFile* file : files) {
     const trace::Header& other = file->header;
-    if (!same_layout(header, other)) {
+    if (layout_of(header) != layout_of(other)) {
       problems.push_back(
           fmt::format("attempt {}: {} and {} are of different layouts", attempt, files.front()->name, file->name));
       return;
@@ -193,7 +181,7 @@ void check_ranks(int attempt, const Files& files, std::vector<std::string>& prob
   for (int rank = 0; rank < header.world; ++rank)
     if (!of_rank.contains(rank)) absent.push_back(rank);
   if (!absent.empty())
-    problems.push_back(fmt::format("attempt {}: {} of {} wrote no trace", attempt, list_of(absent), header.world));
+    problems.push_back(fmt::format("attempt {}: {} of {} wrote no trace", attempt, named_ranks(absent), header.world));
 }
 
 // Ranks are killed within a step of each other.
@@ -214,13 +202,14 @@ void check_ends(int attempt, const Files& files, std::vector<std::string>& probl
       if (file->last_step < last - 1) early.push_back(file->header.rank);
     }
   }
-  if (!none.empty()) problems.push_back(fmt::format("attempt {}: {}: no step, others have", attempt, list_of(none)));
+  if (!none.empty())
+    problems.push_back(fmt::format("attempt {}: {}: no step, others have", attempt, named_ranks(none)));
   if (!late.empty())
     problems.push_back(
-        fmt::format("attempt {}: {}: steps begin after step {}, the others' first", attempt, list_of(late), first));
+        fmt::format("attempt {}: {}: steps begin after step {}, the others' first", attempt, named_ranks(late), first));
   if (!early.empty())
     problems.push_back(
-        fmt::format("attempt {}: {}: steps end before step {}, the others' last", attempt, list_of(early), last));
+        fmt::format("attempt {}: {}: steps end before step {}, the others' last", attempt, named_ranks(early), last));
 }
 
 // A run that was taken up again from a checkpoint does the steps behind it once more.

@@ -133,8 +133,7 @@ std::string event_line(const Header& header, const TimeAxis& axis, const Event& 
     category = trace::name_of(header.groups[event.group].kind);
     args.add("sequence", static_cast<std::int64_t>(event.sequence));
     args.add("bytes", static_cast<std::int64_t>(std::uint64_t{event.bytes} * Event::kByteUnit));
-    const bool message = event.operation == trace::Operation::kSend || event.operation == trace::Operation::kReceive;
-    if (message) args.add("peer", header.groups[event.group].members[event.peer]);
+    if (trace::is_message(event.operation)) args.add("peer", header.groups[event.group].members[event.peer]);
   }
   if ((event.flags & trace::kComplete) == 0) args.add("complete", false);
   const int thread = (event.flags & trace::kOverlapped) != 0 ? kOverlapped : kTraining;

@@ -10,6 +10,8 @@
 #include <set>
 #include <utility>
 
+#include "libcore/analysis/display.h"
+#include "libcore/analysis/peers.h"
 #include "libcore/analysis/segments.h"
 #include "libcore/analysis/trace_files.h"
 #include "libcore/base/error.h"
@@ -24,26 +26,12 @@ constexpr std::int64_t kStretchSteps = 64;
 // are not to be believed, and columns for all of them would not fit in memory.
 constexpr std::int64_t kWidestGap = 65536;
 constexpr std::int64_t kSpanPerStep = 16;
-constexpr std::size_t kFewestSentences = 16;  // of one kind, before they are summed up
+constexpr std::size_t kMostSentences = 16;  // of one kind, before they are summed up
 
 struct Scan {
   TraceFile file;
   trace::Damage damage;
 };
-
-// The header's own contradictions, as a clause; empty if it has none.
-std::string contradiction_of(const trace::Header& header) {
-  const auto outside = [](int value, int size) { return value < 0 || value >= size; };
-  if (header.world < 1 || outside(header.rank, header.world))
-    return fmt::format("rank {} of {} ranks", header.rank, header.world);
-  if (std::int64_t{header.tensor} * header.pipeline * header.data != header.world)
-    return fmt::format("a layout of {} x {} x {} for {} ranks", header.data, header.tensor, header.pipeline,
-                       header.world);
-  if (outside(header.at.tensor, header.tensor) || outside(header.at.pipeline, header.pipeline) ||
-      outside(header.at.data, header.data))
-    return "coordinates outside its layout";
-  return {};
-}
 
 bool is_sparse(std::int64_t first, std::int64_t last, std::int64_t steps) {
   return last - first > kSpanPerStep * steps + kWidestGap;
@@ -54,8 +42,6 @@ Scan scan(const Path& path, const StepRange& range) {
   Scan result;
   result.file.path = path;
   result.file.header = reader.header();
-  const std::string problem = contradiction_of(reader.header());
-  if (!problem.empty()) throw DataError(fmt::format("{}: the header has {}", path.string(), problem));
   std::vector<trace::StepRecord> steps;
   TraceFile& file = result.file;
   while (reader.next_steps(steps)) {
@@ -74,9 +60,7 @@ Scan scan(const Path& path, const StepRange& range) {
   return result;
 }
 
-bool same_run(const trace::Header& a, const trace::Header& b) {
-  return a.world == b.world && a.tensor == b.tensor && a.pipeline == b.pipeline && a.data == b.data && a.run == b.run;
-}
+bool same_run(const trace::Header& a, const trace::Header& b) { return layout_of(a) == layout_of(b) && a.run == b.run; }
 
 // Of the files of one attempt, the header that most of them agree with.
 const trace::Header& common_header(const std::vector<TraceFile>& files, const std::vector<int>& members) {
@@ -94,15 +78,6 @@ const trace::Header& common_header(const std::vector<TraceFile>& files, const st
     if (2 * best_count > members.size()) break;
   }
   return files[static_cast<std::size_t>(best)].header;
-}
-
-// "2, 3 and 9 more"
-std::string list_of(const std::vector<int>& numbers) {
-  std::string text;
-  for (std::size_t i = 0; i < numbers.size() && i < kFewestSentences; ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : ", ", numbers[i]);
-  if (numbers.size() > kFewestSentences) text += fmt::format(" and {} more", numbers.size() - kFewestSentences);
-  return text;
 }
 
 // So many files may be open at once.
@@ -240,15 +215,13 @@ void TraceSet::say_what_lacks(const Segment& segment) {
     const TraceFile& file = files_[static_cast<std::size_t>(index)];
     // Ranks are killed within a step of each other: one step less is how a run ends.
     if (file.steps >= steps - 1) continue;
-    if (sentences++ < kFewestSentences)
+    if (sentences++ < kMostSentences)
       incomplete_.push_back(fmt::format("rank {}{}: {} of {} steps", rank, attempt, file.steps, steps));
     else
       more.push_back(static_cast<int>(rank));
   }
-  if (!more.empty()) incomplete_.push_back(fmt::format("ranks {}{}: not all steps", list_of(more), attempt));
-  if (absent.empty()) return;
-  incomplete_.push_back(absent.size() == 1 ? fmt::format("rank {}{}: no trace", absent.front(), attempt)
-                                           : fmt::format("ranks {}{}: no trace", list_of(absent), attempt));
+  if (!more.empty()) incomplete_.push_back(fmt::format("{}{}: not all steps", named_ranks(more), attempt));
+  if (!absent.empty()) incomplete_.push_back(fmt::format("{}{}: no trace", named_ranks(absent), attempt));
 }
 
 void TraceSet::for_each_stretch(const Segment& segment, const std::function<void(const Stretch&)>& visit) const {

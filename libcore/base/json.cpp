@@ -2,6 +2,7 @@
 #include "libcore/base/json.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <charconv>
@@ -92,6 +93,14 @@ std::string json_quoted(std::string_view text) {
 
 std::string json_number(double value) { return shortest(value); }
 std::string json_number(float value) { return shortest(value); }
+
+std::string json_array(const std::vector<std::string>& values) { return fmt::format("[{}]", fmt::join(values, ",")); }
+
+std::string json_strings(const std::vector<std::string>& texts) {
+  std::vector<std::string> quoted;
+  for (const std::string& text : texts) quoted.push_back(json_quoted(text));
+  return json_array(quoted);
+}
 
 JsonObject& JsonObject::add_raw(std::string_view key, std::string_view json) {
   if (text_.size() > 1) text_ += ',';

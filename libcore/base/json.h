@@ -6,12 +6,16 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace convoy {
 
 std::string json_quoted(std::string_view text);  // with quotes and escapes; invalid UTF-8 becomes U+FFFD
 std::string json_number(double value);           // shortest that reads back to the same double; "null" if not finite
 std::string json_number(float value);            // shortest that reads back to the same float
+
+std::string json_array(const std::vector<std::string>& values);   // of finished JSON values
+std::string json_strings(const std::vector<std::string>& texts);  // an array of texts
 
 // Builds one JSON object, keys in the order given.
 class JsonObject {

@@ -2,7 +2,6 @@
 #include "libcore/data/encode_metadata.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "libcore/base/json.h"
 #include "libcore/base/version.h"
@@ -12,14 +11,6 @@ namespace convoy::data {
 namespace {
 
 constexpr int kFormatVersion = 1;
-
-std::string json_array(const std::vector<std::string>& values) { return fmt::format("[{}]", fmt::join(values, ",")); }
-
-std::string json_list(const std::vector<std::string>& texts) {
-  std::vector<std::string> quoted;
-  for (const std::string& text : texts) quoted.push_back(json_quoted(text));
-  return json_array(quoted);
-}
 
 std::string tokenizer_json(const EncodeOrigin& origin) {
   const Tokenizer& tokenizer = origin.tokenizer;
@@ -61,7 +52,7 @@ std::string options_json(const EncodeOptions& options) {
   for (const Split& split : options.splits) splits.add(split.name, split.share);
   return JsonObject()
       .add("format", options.read.format)
-      .add_raw("key", json_list(options.keys))
+      .add_raw("key", json_strings(options.keys))
       .add("document_separator", name_of(options.read.separator))
       .add("append_eos", options.append_eos)
       .add("prepend_bos", options.prepend_bos)
@@ -86,7 +77,7 @@ JsonObject& add_counts(JsonObject& json, const EncodeReport& report, std::int64_
       .add("duplicates", 0)
       .add("invalid_utf8", report.invalid_utf8)
       .add("dtype", report.dtype)
-      .add_raw("outputs", json_list(report.outputs))
+      .add_raw("outputs", json_strings(report.outputs))
       .add("seconds", report.seconds)
       .add("mb_per_s", report.megabytes_per_second());
 }

@@ -48,6 +48,12 @@ bool is_collective(Operation operation) {
          operation == Operation::kAllGather || operation == Operation::kBarrier;
 }
 
+void set_duration(Event& event, std::uint64_t ns) {
+  const std::uint64_t units = ns / Event::kDurationUnit;
+  event.duration = static_cast<std::uint32_t>(std::min<std::uint64_t>(units, UINT32_MAX));
+  if (units > UINT32_MAX) event.flags |= kSaturated;
+}
+
 std::string_view name_of(GroupKind kind) { return kGroupNames.at(static_cast<std::size_t>(kind)); }
 std::optional<GroupKind> group_kind_of(std::string_view name) { return find<GroupKind>(kGroupNames, name); }
 

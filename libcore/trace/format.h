@@ -10,6 +10,7 @@
 // than 64 KiB on disk.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -49,6 +50,11 @@ inline constexpr std::size_t kPhases = 13;
 std::string_view name_of(Phase phase);
 std::optional<Phase> phase_of(std::string_view name);
 inline bool is_communication(Phase phase) { return phase >= Phase::kTensorComm; }
+// Part of the training step: neither evaluation nor checkpoint, nor communication inside them.
+inline bool is_training(Phase phase) {
+  return phase != Phase::kCheckpoint && phase != Phase::kEvaluation && phase != Phase::kCheckpointComm &&
+         phase != Phase::kEvaluationComm;
+}
 
 struct PhaseTime {
   std::uint64_t wall_ns = 0;
@@ -96,6 +102,10 @@ enum class Operation : std::uint8_t {
 inline constexpr std::size_t kOperations = 11;
 std::string_view name_of(Operation operation);  // "forward", .., "all_reduce", ..
 std::optional<Operation> operation_of(std::string_view name);
+// Between two ranks: send, receive.
+inline bool is_message(Operation operation) {
+  return operation == Operation::kSend || operation == Operation::kReceive;
+}
 bool is_collective(Operation operation);  // all members leave together: all_reduce, reduce_scatter, all_gather, barrier
 
 enum EventFlag : std::uint8_t {
@@ -123,6 +133,13 @@ struct Event {
   static constexpr std::uint64_t kByteUnit = 16;
   std::uint64_t duration_ns() const { return std::uint64_t{duration} * kDurationUnit; }
 };
+// Rounded down; kSaturated where the field cannot say it.
+void set_duration(Event& event, std::uint64_t ns);
+// Rounded up; of more than the field can say, the most.
+inline void set_bytes(Event& event, std::uint64_t bytes) {
+  const std::uint64_t units = bytes / Event::kByteUnit + (bytes % Event::kByteUnit != 0 ? 1 : 0);
+  event.bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(units, UINT32_MAX));
+}
 static_assert(sizeof(Event) == 32 && std::is_trivially_copyable_v<Event>);
 
 enum class BlockKind : std::uint16_t { kHeader = 1, kSteps = 2, kEvents = 3 };

@@ -53,7 +53,7 @@ std::string groups_json(const std::vector<Group>& groups) {
   for (const Group& group : groups)
     list.push_back(
         JsonObject().add("kind", name_of(group.kind)).add_raw("members", members_json(group.members)).text());
-  return fmt::format("[{}]", fmt::join(list, ","));
+  return json_array(list);
 }
 
 // A JSON object with its place, for messages.

@@ -37,8 +37,8 @@ std::string_view problem_of(const Event& event, const Header& header) {
   if (const std::string_view problem = problem_of(event); !problem.empty()) return problem;
   if (event.group == Event::kNoGroup) return "";
   if (event.group >= header.groups.size()) return "its group is not one of the header's";
-  const bool message = event.operation == Operation::kSend || event.operation == Operation::kReceive;
-  if (message && event.peer >= header.groups[event.group].members.size()) return "its peer is no member of its group";
+  if (is_message(event.operation) && event.peer >= header.groups[event.group].members.size())
+    return "its peer is no member of its group";
   return "";
 }
 

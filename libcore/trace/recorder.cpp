@@ -25,10 +25,6 @@ std::uint32_t saturated(std::uint64_t value) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::uint32_t>::max()));
 }
 
-std::uint32_t byte_units(std::uint64_t bytes) {
-  return saturated(bytes / Event::kByteUnit + (bytes % Event::kByteUnit != 0 ? 1 : 0));
-}
-
 Header with_start(Header header) {
   if (header.started_monotonic_ns != 0) return header;
   const auto real = std::chrono::system_clock::now().time_since_epoch();
@@ -189,7 +185,7 @@ std::uint64_t Recorder::begin_event(Operation operation, std::uint16_t group, st
                                     std::uint64_t bytes, std::uint16_t peer, bool overlapped) {
   Event event;
   event.sequence = sequence;
-  event.bytes = byte_units(bytes);
+  set_bytes(event, bytes);
   event.group = group;
   event.peer = peer;
   event.operation = operation;
@@ -227,7 +223,7 @@ CommunicationScope::CommunicationScope(const Lane& lane, const CommunicationCall
   const std::uint64_t now = state.clock.now();
   Event event;
   event.sequence = static_cast<std::uint32_t>(call.sequence);
-  event.bytes = byte_units(call.bytes);
+  set_bytes(event, call.bytes);
   event.group = state.index_of_kind[static_cast<std::size_t>(call.group)];
   event.peer = static_cast<std::uint16_t>(call.peer);
   event.operation = call.operation;
