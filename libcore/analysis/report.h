@@ -94,7 +94,7 @@ struct Report {
   std::optional<double> peak_tflops;                    // a rank
   std::vector<PhaseShare> phases;                       // in the order of the enum
   double starved_share = 0.0;                           // run-delay
-  std::vector<Exposed> exposed;                         // kinds of groups that the layout has
+  std::vector<Exposed> exposed;                         // kinds of groups that the layout has, each once
   std::optional<double> bubble_measured, bubble_ideal;  // with more than one stage
   std::vector<Straggler> stragglers;                    // the most costly first
   bool judged = false;                 // that nobody is named means that nobody is slow; else it could not be told

@@ -191,7 +191,7 @@ std::string communication(const Report& report) {
       "What training waits for, not what runs beside computation. Waiting is for others to arrive: their delay, not "
       "the "
       "network's; it is told apart from transferring where the trace has events.";
-  const std::vector<Exposed> rows = exposed_rows(report);
+  const std::vector<Exposed>& rows = report.exposed;
   if (rows.empty()) return section("Exposed communication", kNote, fmt::format("<p>{}</p>", kNotMeasured));
   double most = 0.0;
   for (const Exposed& row : rows) most = std::max(most, row.seconds);

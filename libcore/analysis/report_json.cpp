@@ -36,7 +36,7 @@ std::string exposed_communication(const Report& report) {
                                                                 {trace::GroupKind::kPipeline, "pp"},
                                                                 {trace::GroupKind::kData, "dp"},
                                                                 {trace::GroupKind::kWorld, "world"}};
-  const std::vector<Exposed> rows = exposed_rows(report);
+  const std::vector<Exposed>& rows = report.exposed;
   JsonObject seconds;
   for (const auto& [kind, key] : kKeys) {
     const auto row =

@@ -78,14 +78,6 @@ void show_shares(std::vector<PhaseRow>& rows) {
     rows[i].shown_share = fmt::format("{}.{} %", tenths[i] / 10, tenths[i] % 10);
 }
 
-void add(std::optional<double>& sum, const std::optional<double>& value) {
-  if (sum && value) {
-    *sum += *value;
-  } else {
-    sum.reset();
-  }
-}
-
 }  // namespace
 
 std::string percent(double share, int decimals) {
@@ -147,24 +139,6 @@ std::vector<PhaseRow> phase_rows(const Report& report) {
 double total_seconds(const std::vector<PhaseRow>& rows) {
   return std::accumulate(rows.begin(), rows.end(), 0.0,
                          [](double sum, const PhaseRow& row) { return sum + row.seconds; });
-}
-
-std::vector<Exposed> exposed_rows(const Report& report) {
-  std::vector<Exposed> rows;
-  for (Exposed exposed : report.exposed) {
-    if (exposed.group == trace::GroupKind::kPipelineEnds) exposed.group = trace::GroupKind::kPipeline;
-    const auto same =
-        std::find_if(rows.begin(), rows.end(), [&](const Exposed& e) { return e.group == exposed.group; });
-    if (same == rows.end()) {
-      rows.push_back(exposed);
-      continue;
-    }
-    same->seconds += exposed.seconds;
-    same->share += exposed.share;
-    add(same->waiting, exposed.waiting);
-    add(same->transferring, exposed.transferring);
-  }
-  return rows;
 }
 
 std::optional<double> exposed_share(const Report& report) {

@@ -41,18 +41,16 @@ struct PhaseRow {
 std::vector<PhaseRow> phase_rows(const Report& report);
 double total_seconds(const std::vector<PhaseRow>& rows);
 
-// One row a kind of group: both pipeline kinds together.
-std::vector<Exposed> exposed_rows(const Report& report);
 std::optional<double> exposed_share(const Report& report);  // of the training step, all groups; absent without any
 
 std::string spelled(trace::Phase phase);                 // "tensor communication"
 std::string layout_line(const Report& report);           // "4 ranks = 2 data x 1 pipeline x 2 tensor parallel"
-std::string place_line(const Report& report);            // the hosts: "2 hosts, n01 .. n02"; empty if unknown
+std::string place_line(const Report& report);            // "2 hosts"; empty if unknown
 std::string steps_line(const Report& report);            // "200, of them 5 of warm-up left out"
 std::string mfu_line(const Report& report);              // with peak and convention
-std::string bubble_line(const Report& report);              // measured, and of an ideal schedule
+std::string bubble_line(const Report& report);           // measured, and of an ideal schedule
 std::string coordinates(const trace::Coordinates& at);   // "(dp, pp, tp)" as numbers
-std::string affected_steps(const Straggler& straggler);  // "190, within 11-200"
+std::string affected_steps(const Straggler& straggler);  // "190 in 11-200"
 std::string compared_with(const Straggler& straggler);   // "its peers", "its own other steps"
 
 }  // namespace convoy::analysis

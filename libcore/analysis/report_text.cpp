@@ -115,7 +115,7 @@ void add_phases(Screen& screen, const Report& report) {
 }
 
 void add_communication(Screen& screen, const Report& report) {
-  const std::vector<Exposed> exposed = exposed_rows(report);
+  const std::vector<Exposed>& exposed = report.exposed;
   screen.line("");
   if (exposed.empty()) return screen.labelled("exposed", "communication " + std::string(kNotMeasured));
   double most = 0.0;
