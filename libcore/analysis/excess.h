@@ -18,6 +18,7 @@ struct Comparison {
   Layout layout;
   std::vector<RankPlace> ranks;  // [world]
   int threads = 1;
+  bool hosts_are_constant = true;   // every rank was on its host throughout
   OwnWork own;                      // [step, rank]
   std::vector<std::int64_t> steps;  // the number of each
   std::vector<float> step_seconds;  // its training time, median over ranks; NaN: it does not count (warm-up, no record)

@@ -81,7 +81,8 @@ class Collector {
     early_.clear();
     place_ranks(segment);
     if (count > 0) traces_.for_each_stretch(segment, [&](const TraceSet::Stretch& stretch) { add(stretch); });
-    const std::size_t warm_up = warm_up_of(std::span(result_.all_seconds).subspan(begin, count));
+    const std::span<const float> seconds = std::span(result_.all_seconds).subspan(begin, count);
+    const std::size_t warm_up = segment.begins_attempt ? warm_up_of(seconds) : 0;
     for (std::size_t step = begin; step < begin + count; ++step) {
       const bool recorded = !std::isnan(result_.all_seconds[step]);
       result_.recorded_steps += recorded ? 1 : 0;
@@ -96,7 +97,9 @@ class Collector {
     for (std::size_t rank = 0; rank < segment.file_of_rank.size(); ++rank) {
       if (segment.file_of_rank[rank] < 0) continue;
       const trace::Header& header = traces_.files()[static_cast<std::size_t>(segment.file_of_rank[rank])].header;
-      result_.comparison.ranks[rank] = {.at = header.at, .host = header.host, .present = true};
+      RankPlace& place = result_.comparison.ranks[rank];
+      if (place.present && place.host != header.host) result_.comparison.hosts_are_constant = false;
+      place = {.at = header.at, .host = header.host, .present = true};
     }
   }
 

@@ -2,6 +2,7 @@
 #include "libcore/analysis/report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -148,6 +149,20 @@ void name_segments(const TraceSet& traces, const std::vector<LayoutSegments>& la
                     report.ranks));
 }
 
+// A restarted run may have its ranks on other hosts: of a straggler, those count on which its steps were.
+void name_hosts(const TraceSet& traces, const LayoutSegments& segments, std::vector<Straggler>& stragglers) {
+  for (Straggler& straggler : stragglers) {
+    std::vector<std::string> hosts;
+    for (const Segment* segment : segments) {
+      const int index = segment->file_of_rank[static_cast<std::size_t>(straggler.rank)];
+      if (index < 0 || segment->last_step < straggler.first_step || segment->first_step > straggler.last_step) continue;
+      const std::string& host = traces.files()[static_cast<std::size_t>(index)].header.host;
+      if (std::ranges::find(hosts, host) == hosts.end()) hosts.push_back(host);
+    }
+    if (!hosts.empty()) straggler.host = fmt::format("{}", fmt::join(hosts, ", "));
+  }
+}
+
 HeatMap map_over(const std::vector<Segment>& segments) {
   int world = 0;
   std::int64_t first = segments.front().first_step, last = segments.front().last_step;
@@ -208,6 +223,7 @@ Report make_report(const Path& run, const ReportOptions& options) {
     report.steps += steps.recorded_steps;
     report.warm_up_steps += steps.warm_up_steps;
     judgements.emplace_back(find_stragglers(steps.comparison), training_seconds(steps.comparison));
+    name_hosts(traces, segments, judgements.back().first.stragglers);
     report.judged = report.judged || judgements.back().first.judged;
     add_to_map(steps.comparison, map);
     if (&segments != &layouts.back()) continue;

@@ -316,7 +316,7 @@ void find_slow_hosts(const Comparison& comparison, std::vector<Straggler>& strag
   std::map<std::string, std::size_t> ranks_of;
   for (const RankPlace& place : comparison.ranks)
     if (place.present) ++ranks_of[place.host];
-  if (ranks_of.size() < 2) return;
+  if (ranks_of.size() < 2 || !comparison.hosts_are_constant) return;
   std::map<std::pair<std::string, Phase>, std::vector<Straggler*>> slow;
   for (Straggler& straggler : stragglers) slow[{straggler.host, straggler.phase}].push_back(&straggler);
   for (auto& [key, members] : slow) {

@@ -47,7 +47,9 @@ Scan scan(const Path& path, const StepRange& range) {
   while (reader.next_steps(steps)) {
     for (const trace::StepRecord& record : steps) {
       const auto step = static_cast<std::int64_t>(record.step);
-      if (record.duration_ns == 0 || step < range.first || step > range.last) continue;
+      if (record.duration_ns == 0) continue;
+      file.begin = file.begin == 0 ? step : std::min(file.begin, step);
+      if (step < range.first || step > range.last) continue;
       file.first_step = file.steps == 0 ? step : std::min(file.first_step, step);
       file.last_step = std::max(file.last_step, step);
       ++file.steps;
@@ -159,6 +161,10 @@ void TraceSet::make_segments() {
     Segment segment = made.at(steps.attempt);
     segment.first_step = steps.first;
     segment.last_step = steps.last;
+    const auto begins_here = [&](int index) {
+      return index >= 0 && files_[static_cast<std::size_t>(index)].begin == steps.first;
+    };
+    segment.begins_attempt = std::ranges::any_of(segment.file_of_rank, begins_here);
     segments_.push_back(std::move(segment));
   }
 }

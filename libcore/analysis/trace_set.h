@@ -25,12 +25,14 @@ struct TraceFile {
   trace::Header header;
   std::int64_t first_step = 0, last_step = -1;  // recorded; none: last < first
   std::int64_t steps = 0;                       // how many records
+  std::int64_t begin = 0;                       // first step recorded at all, in the range asked for or not; 0: none
 };
 
 // A stretch of steps that one attempt recorded last, with one world and layout. Its ranks are comparable.
 struct Segment {
   std::int64_t first_step = 0, last_step = -1;
   int attempt = 1;
+  bool begins_attempt = false;    // first_step is the first that the attempt recorded: it warms up there
   trace::Header header;           // of any rank: what is the same on all
   std::vector<int> file_of_rank;  // [world]: index into files(), -1 where the rank's trace is missing
 };

@@ -215,6 +215,25 @@ TEST(MakeReport, JoinsTheAttemptsOfOneLayout) {
   EXPECT_EQ(report.stragglers[0].steps_affected, 97);
 }
 
+TEST(MakeReport, NamesTheHostOnWhichARankWasSlow) {
+  const TmpDir folder;
+  write_run({.last_step = 60, .host = "bad", .change = slow_forward(2, 1.5)}, folder.path());
+  write_run({.attempt = 2, .first_step = 61, .last_step = 99, .host = "good"}, folder.path());
+  const Report report = sound_report(folder.path());
+  ASSERT_THAT(named(report), ElementsAre(2));
+  EXPECT_EQ(report.stragglers[0].last_step, 60);
+  EXPECT_EQ(report.stragglers[0].host, "bad");
+  EXPECT_THAT(report.verdict, HasSubstr("Rank 2 on bad"));
+  EXPECT_EQ(report.rank_rows[2].host, "good");
+}
+
+TEST(MakeReport, ARangeOfStepsThatBeginsLaterHasNoWarmUp) {
+  const TmpDir folder;
+  write_run({}, folder.path());
+  EXPECT_EQ(make_report(folder.path(), {.range = {.first = 1, .last = 60}, .peak_tflops = {}}).warm_up_steps, 1);
+  EXPECT_EQ(make_report(folder.path(), {.range = {.first = 21, .last = 60}, .peak_tflops = {}}).warm_up_steps, 0);
+}
+
 TEST(MakeReport, LeavesOutTheWarmUp) {
   const TmpDir folder;
   write_run({.change =
