@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "libcore/base/json.h"
+#include "libcore/base/lists.h"
 #include "libcore/base/units.h"
 
 namespace convoy::apps::profile {
@@ -19,23 +20,6 @@ constexpr std::int64_t kMostRanks = 1'000'000;
 std::string shown(const analysis::StepRange& range) {
   if (range.last == kLast) return range.first == 1 ? "" : fmt::format("{}-", range.first);
   return fmt::format("{}-{}", range.first, range.last);
-}
-
-// "3" or "0-7".
-bool parse_range(std::string_view text, bool may_be_open, std::int64_t& first, std::int64_t& last) {
-  const std::size_t dash = text.find('-');
-  const Parsed<std::int64_t> begin = parse_count(text.substr(0, dash));
-  if (!begin.ok()) return false;
-  first = last = begin.value;
-  if (dash == std::string_view::npos) return true;
-  const std::string_view rest = text.substr(dash + 1);
-  if (rest.empty() && may_be_open) {
-    last = kLast;
-    return true;
-  }
-  const Parsed<std::int64_t> end = parse_count(rest);
-  last = end.value;
-  return end.ok() && last >= first;
 }
 
 app::Option flag(std::string name, std::string value, std::string help) {
@@ -53,10 +37,12 @@ app::Option run_operand(std::string& run) {
 }
 
 std::string parse_step_range(std::string_view text, analysis::StepRange& range) {
-  analysis::StepRange found;
-  if (!parse_range(text, true, found.first, found.last) || found.first < 1)
+  const bool is_open = text.ends_with('-');
+  const std::string_view closed = is_open ? text.substr(0, text.size() - 1) : text;
+  const Parsed<NumberRange> found = parse_range(closed);
+  if (!found.ok() || found.value.first < 1 || (is_open && closed.find('-') != std::string_view::npos))
     return "is no range of steps; write 10-20, 10- or 7, counting from 1";
-  range = found;
+  range = {.first = found.value.first, .last = is_open ? kLast : found.value.last};
   return "";
 }
 
@@ -74,10 +60,10 @@ std::string parse_rank_list(std::string_view text, std::vector<int>& ranks) {
   std::vector<int> found;
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t end = std::min(text.find(',', start), text.size());
-    std::int64_t first = 0, last = 0;
-    if (!parse_range(text.substr(start, end - start), false, first, last) || first < 0 || last >= kMostRanks)
+    const Parsed<NumberRange> part = parse_range(text.substr(start, end - start));
+    if (!part.ok() || part.value.first < 0 || part.value.last >= kMostRanks)
       return fmt::format("has '{}' where ranks are expected; write 0-7,12", text.substr(start, end - start));
-    for (std::int64_t rank = first; rank <= last; ++rank) found.push_back(static_cast<int>(rank));
+    for (std::int64_t rank = part.value.first; rank <= part.value.last; ++rank) found.push_back(static_cast<int>(rank));
     if (found.size() > static_cast<std::size_t>(kMostRanks)) return "names more than a million ranks";
     start = end + 1;
   }

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "libcore/analysis/synth.h"
+#include "libcore/base/lists.h"
 #include "libcore/base/units.h"
 #include "libcore/trace/record_check.h"
 
@@ -19,30 +19,8 @@ constexpr double kLongestRunSeconds = 1e9;
 constexpr double kLongestSleep = 3600.0, kLargestFactor = 1000.0, kLargestJitter = 0.5;
 constexpr std::int64_t kMostRanks = 16384;
 
-using Keys = std::map<std::string, std::string, std::less<>>;
-
-std::string read_keys(std::string_view text, Keys& keys) {
-  while (!text.empty()) {
-    const std::string_view item = text.substr(0, text.find(','));
-    const std::size_t equals = item.find('=');
-    if (equals == std::string_view::npos) return fmt::format("has '{}' where KEY=VALUE is expected", item);
-    if (!keys.emplace(item.substr(0, equals), item.substr(equals + 1)).second)
-      return fmt::format("names {} twice", item.substr(0, equals));
-    text.remove_prefix(std::min(text.size(), item.size() + 1));
-  }
-  return "";
-}
-
-std::optional<std::string> take(Keys& keys, std::string_view key) {
-  const auto found = keys.find(key);
-  if (found == keys.end()) return std::nullopt;
-  std::string value = std::move(found->second);
-  keys.erase(found);
-  return value;
-}
-
-std::string read_rank(Keys& keys, SynthFault& fault) {
-  const std::optional<std::string> text = take(keys, "rank");
+std::string read_rank(KeyValues& keys, SynthFault& fault) {
+  const std::optional<std::string> text = keys.take("rank");
   if (!text) return "lacks rank=N";
   const Parsed<std::int64_t> rank = parse_count(*text);
   if (!rank.ok() || rank.value < 0 || rank.value >= kMostRanks)
@@ -51,8 +29,8 @@ std::string read_rank(Keys& keys, SynthFault& fault) {
   return "";
 }
 
-std::string read_size(Keys& keys, SynthFault& fault) {
-  const std::optional<std::string> factor = take(keys, "factor"), sleep = take(keys, "sleep");
+std::string read_size(KeyValues& keys, SynthFault& fault) {
+  const std::optional<std::string> factor = keys.take("factor"), sleep = keys.take("sleep");
   if (factor.has_value() == sleep.has_value()) return "needs one of factor=1.2 and sleep=20ms";
   if (sleep) {
     const Parsed<double> seconds = parse_seconds(*sleep);
@@ -66,8 +44,8 @@ std::string read_size(Keys& keys, SynthFault& fault) {
   return fmt::format("has factor={}, expected a number between 1 and {}", *factor, kLargestFactor);
 }
 
-std::string read_phase(Keys& keys, SynthFault& fault) {
-  const std::string name = take(keys, "phase").value_or("");
+std::string read_phase(KeyValues& keys, SynthFault& fault) {
+  const std::string name = keys.take("phase").value_or("");
   const std::optional<Phase> phase = trace::phase_of(name);
   if (!phase || *phase == Phase::kOther || trace::is_communication(*phase)) {
     return fmt::format("has phase={}, expected data, forward, backward, optimizer, checkpoint or evaluation", name);
@@ -76,16 +54,13 @@ std::string read_phase(Keys& keys, SynthFault& fault) {
   return "";
 }
 
-std::string read_steps(Keys& keys, SynthFault& fault) {
-  const std::optional<std::string> text = take(keys, "steps");
+std::string read_steps(KeyValues& keys, SynthFault& fault) {
+  const std::optional<std::string> text = keys.take("steps");
   if (!text) return "";
-  const std::size_t dash = text->find('-');
-  const Parsed<std::int64_t> first = parse_count(text->substr(0, dash));
-  const Parsed<std::int64_t> last = dash == std::string::npos ? first : parse_count(text->substr(dash + 1));
-  if (!first.ok() || !last.ok() || first.value < 1 || last.value < first.value)
-    return fmt::format("has steps={}, expected FIRST-LAST", *text);
-  fault.first = first.value;
-  fault.last = last.value;
+  const Parsed<NumberRange> steps = parse_range(*text);
+  if (!steps.ok() || steps.value.first < 1) return fmt::format("has steps={}, expected FIRST-LAST", *text);
+  fault.first = steps.value.first;
+  fault.last = steps.value.last;
   return "";
 }
 
@@ -115,15 +90,13 @@ std::string parse_synth_fault(std::string_view text, SynthFault& fault) {
   fault = {};
   constexpr std::string_view kSlow = "slow:";
   if (!text.starts_with(kSlow)) return "must begin with 'slow:', as in slow:rank=3,factor=1.2,phase=forward";
-  Keys keys;
-  std::string problem = read_keys(text.substr(kSlow.size()), keys);
+  KeyValues keys;
+  std::string problem = keys.parse(text.substr(kSlow.size()));
   if (problem.empty()) problem = read_rank(keys, fault);
   if (problem.empty()) problem = read_size(keys, fault);
   if (problem.empty()) problem = read_phase(keys, fault);
   if (problem.empty()) problem = read_steps(keys, fault);
-  if (problem.empty() && !keys.empty())
-    problem = fmt::format("has an unknown key '{}'; known are rank, factor, sleep, phase, steps", keys.begin()->first);
-  return problem;
+  return problem.empty() ? keys.unknown("rank, factor, sleep, phase, steps") : problem;
 }
 
 std::vector<std::string> problems_of(const SynthOptions& options) {
