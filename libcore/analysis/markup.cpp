@@ -43,6 +43,10 @@ std::string escaped(std::string_view text) {
 
 std::string shown_host(std::string_view host) { return shortened(printable(host), kHostColumns); }
 
+std::string section(std::string_view title, std::string_view note, std::string_view content) {
+  return fmt::format("<section><h2>{}</h2>\n<p class=\"note\">{}</p>\n{}</section>\n", title, note, content);
+}
+
 std::string for_script(std::string_view json) {
   std::string out;
   for (const char c : json) {

@@ -14,6 +14,9 @@ std::string escaped(std::string_view text);
 // A host name for the page, printable, and shortened where it is longer than any that people type.
 std::string shown_host(std::string_view host);
 
+// A part of the page with its heading and a note below it; `content` is HTML.
+std::string section(std::string_view title, std::string_view note, std::string_view content);
+
 // JSON for the inside of a <script>: "<" is written as an escape.
 std::string for_script(std::string_view json);
 
