@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <utility>
 
+#include "libcore/base/lists.h"
 #include "libcore/base/units.h"
 #include "libcore/config/run_options.h"
 #include "libcore/trace/recorder.h"
@@ -30,32 +30,8 @@ std::optional<FaultKind> kind_of(std::string_view name) {
   return std::nullopt;
 }
 
-using Keys = std::map<std::string, std::string, std::less<>>;
-
-// "step=7,rank=2".
-std::string read_keys(std::string_view text, Keys& keys) {
-  while (!text.empty()) {
-    const std::string_view item = text.substr(0, text.find(','));
-    const std::size_t equals = item.find('=');
-    if (equals == std::string_view::npos) return fmt::format("has '{}' where KEY=VALUE is expected", item);
-    if (!keys.emplace(item.substr(0, equals), item.substr(equals + 1)).second)
-      return fmt::format("names {} twice", item.substr(0, equals));
-    text.remove_prefix(std::min(text.size(), item.size() + 1));
-  }
-  return "";
-}
-
-// Takes `key` out of `keys`.
-std::optional<std::string> take(Keys& keys, std::string_view key) {
-  const auto found = keys.find(key);
-  if (found == keys.end()) return std::nullopt;
-  std::string value = std::move(found->second);
-  keys.erase(found);
-  return value;
-}
-
-std::string read_number(Keys& keys, std::string_view key, std::int64_t least, std::int64_t& value) {
-  const std::optional<std::string> text = take(keys, key);
+std::string read_number(KeyValues& keys, std::string_view key, std::int64_t least, std::int64_t& value) {
+  const std::optional<std::string> text = keys.take(key);
   if (!text) return fmt::format("lacks {}=N", key);
   const Parsed<std::int64_t> parsed = parse_count(*text);
   value = parsed.value;
@@ -63,21 +39,21 @@ std::string read_number(Keys& keys, std::string_view key, std::int64_t least, st
                                        : fmt::format("has {}={}, expected a number of at least {}", key, *text, least);
 }
 
-std::string read_rank(Keys& keys, Fault& fault) {
+std::string read_rank(KeyValues& keys, Fault& fault) {
   std::int64_t rank = 0;
   const std::string problem = read_number(keys, "rank", 0, rank);
   fault.rank = static_cast<int>(std::min<std::int64_t>(rank, std::numeric_limits<int>::max()));
   return problem;
 }
 
-std::string read_moment(Keys& keys, Fault& fault) {
+std::string read_moment(KeyValues& keys, Fault& fault) {
   const std::string problem = read_number(keys, "step", 1, fault.first);
   fault.last = fault.first;
   return problem.empty() ? read_rank(keys, fault) : problem;
 }
 
-std::string read_steps(Keys& keys, Fault& fault) {
-  const std::optional<std::string> text = take(keys, "steps");
+std::string read_steps(KeyValues& keys, Fault& fault) {
+  const std::optional<std::string> text = keys.take("steps");
   if (!text) return "";
   trace::Window steps;
   if (const std::string problem = parse_steps(*text, steps); !problem.empty())
@@ -87,8 +63,8 @@ std::string read_steps(Keys& keys, Fault& fault) {
   return "";
 }
 
-std::string read_delay(Keys& keys, Fault& fault) {
-  const std::optional<std::string> factor = take(keys, "factor"), sleep = take(keys, "sleep");
+std::string read_delay(KeyValues& keys, Fault& fault) {
+  const std::optional<std::string> factor = keys.take("factor"), sleep = keys.take("sleep");
   if (factor.has_value() == sleep.has_value()) return "needs one of factor=1.5 and sleep=20ms";
   if (sleep) {
     const Parsed<double> seconds = parse_seconds(*sleep);
@@ -101,12 +77,12 @@ std::string read_delay(Keys& keys, Fault& fault) {
   return real.ok() && real.value >= 1.0 ? "" : fmt::format("has factor={}, expected a number of at least 1", *factor);
 }
 
-std::string read_slow(Keys& keys, Fault& fault) {
+std::string read_slow(KeyValues& keys, Fault& fault) {
   std::string problem = read_rank(keys, fault);
   if (problem.empty()) problem = read_delay(keys, fault);
   if (problem.empty()) problem = read_steps(keys, fault);
   if (!problem.empty()) return problem;
-  const std::string phase = take(keys, "phase").value_or("");
+  const std::string phase = keys.take("phase").value_or("");
   const std::optional<Phase> known = trace::phase_of(phase);
   if (!known || std::ranges::find(kSlowPhases, *known) == kSlowPhases.end())
     return fmt::format("has phase={}, expected data, forward, backward or optimizer", phase);
@@ -114,17 +90,22 @@ std::string read_slow(Keys& keys, Fault& fault) {
   return "";
 }
 
-std::string read_slow_write(Keys& keys, Fault& fault) {
+std::string read_slow_write(KeyValues& keys, Fault& fault) {
   fault.rank = -1;
   if (keys.contains("rank")) {
     const std::string problem = read_rank(keys, fault);
     if (!problem.empty()) return problem;
   }
-  const std::string text = take(keys, "bytes-per-second").value_or("");
+  const std::string text = keys.take("bytes-per-second").value_or("");
   const Parsed<std::int64_t> bytes = parse_bytes(text);
   fault.bytes_per_second = static_cast<double>(bytes.value);
   return bytes.ok() && bytes.value > 0 ? ""
                                        : fmt::format("has bytes-per-second={}, expected a size above zero (50M)", text);
+}
+
+std::string_view known_keys(FaultKind kind) {
+  if (kind == FaultKind::kSlow) return "rank, factor, sleep, phase, steps";
+  return kind == FaultKind::kSlowWrite ? "bytes-per-second, rank" : "step, rank";
 }
 
 }  // namespace
@@ -135,8 +116,8 @@ std::string parse_fault(std::string_view text, Fault& fault) {
   const std::optional<FaultKind> kind = kind_of(name);
   if (!kind) return fmt::format("names '{}', expected kill, hang, nan-gradient, slow or slow-write", name);
   fault.kind = *kind;
-  Keys keys;
-  std::string problem = name.size() < text.size() ? read_keys(text.substr(name.size() + 1), keys) : "";
+  KeyValues keys;
+  std::string problem = name.size() < text.size() ? keys.parse(text.substr(name.size() + 1)) : "";
   if (!problem.empty()) return problem;
   if (*kind == FaultKind::kSlow) {
     problem = read_slow(keys, fault);
@@ -145,8 +126,7 @@ std::string parse_fault(std::string_view text, Fault& fault) {
   } else {
     problem = read_moment(keys, fault);
   }
-  if (problem.empty() && !keys.empty()) problem = fmt::format("has an unknown key '{}'", keys.begin()->first);
-  return problem;
+  return problem.empty() ? keys.unknown(known_keys(*kind)) : problem;
 }
 
 }  // namespace convoy::config

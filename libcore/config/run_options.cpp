@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "libcore/base/lists.h"
 #include "libcore/base/units.h"
 #include "libcore/trace/recorder.h"
 
@@ -47,12 +48,9 @@ std::string parse_split(const std::string& text, std::vector<std::int64_t>& spli
 }
 
 std::string parse_steps(const std::string& text, trace::Window& steps) {
-  const std::size_t dash = text.find('-');
-  const Parsed<std::int64_t> first = parse_count(text.substr(0, dash));
-  const Parsed<std::int64_t> last = dash == std::string::npos ? first : parse_count(text.substr(dash + 1));
-  if (!first.ok() || !last.ok() || first.value < 1 || last.value < first.value)
-    return "is no range of steps FIRST-LAST, from 1 (100-110)";
-  steps = {first.value, last.value};
+  const Parsed<NumberRange> range = parse_range(text);
+  if (!range.ok() || range.value.first < 1) return "is no range of steps FIRST-LAST, from 1 (100-110)";
+  steps = {range.value.first, range.value.last};
   return "";
 }
 
