@@ -116,7 +116,7 @@ TEST_F(Ranks, EveryRankLeavesATraceOfItsAttemptAndTheMetricsDoNotDependOnIt) {
   std::vector<std::size_t> of_world;  // world collectives in the window, a rank
   for (int rank = 0; rank < kRanks; ++rank) {
     const support::TraceContent trace = support::read_trace(folder_ / "run/traces", rank);
-    EXPECT_FALSE(trace.damaged);
+    EXPECT_FALSE(trace.damage.any());
     EXPECT_EQ(trace.header.world, kRanks);
     EXPECT_EQ(trace.header.rank, rank);
     EXPECT_EQ(trace.header.at, (trace::Coordinates{rank % 2, 0, rank / 2}));

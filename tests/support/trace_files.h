@@ -12,20 +12,25 @@ struct TraceContent {
   trace::Header header;
   std::vector<trace::StepRecord> steps;
   std::vector<trace::Event> events;
-  bool damaged = false;
+  trace::Damage damage;
 };
 
-inline TraceContent read_trace(const Path& file) {
-  trace::TraceReader reader(file);
-  TraceContent content{reader.header(), {}, {}, false};
+// From where the reader stands.
+inline TraceContent read_trace(trace::TraceReader& reader) {
+  TraceContent content{reader.header(), {}, {}, {}};
   std::vector<trace::StepRecord> steps;
   std::vector<trace::Event> events;
   while (reader.next(steps, events)) {
     content.steps.insert(content.steps.end(), steps.begin(), steps.end());
     content.events.insert(content.events.end(), events.begin(), events.end());
   }
-  content.damaged = reader.damage().any();
+  content.damage = reader.damage();
   return content;
+}
+
+inline TraceContent read_trace(const Path& file) {
+  trace::TraceReader reader(file);
+  return read_trace(reader);
 }
 
 inline TraceContent read_trace(const Path& folder, int rank, int attempt = 1) {

@@ -251,7 +251,7 @@ TEST(FlightRing, SurvivesTheKillOfItsProcess) {
         micro_batch = event.sequence + 1;
       }
     }
-    const Content trace = read_all(folder / "rank-00001.a001.trace");
+    const support::TraceContent trace = support::read_trace(folder / "rank-00001.a001.trace");
     EXPECT_FALSE(trace.damage.any());
     EXPECT_GE(trace.steps.size(), 30u);
   }

@@ -52,7 +52,7 @@ TEST(Recorder, AStepHasTheTimeOfItsPhases) {
     work(microseconds(500));
     recorder.end_step(4096, kSaved);
   }
-  const Content all = read_all(trace_in(folder));
+  const support::TraceContent all = support::read_trace(trace_in(folder));
   ASSERT_EQ(all.steps.size(), 1u);
   const StepRecord& record = all.steps[0];
   EXPECT_EQ(record.step, 5u);
@@ -72,7 +72,7 @@ TEST(Recorder, OnlyTheFirstStepIsFlaggedAsFirst) {
     recorder.begin_step(step);
     recorder.end_step(0, 0);
   }
-  const Content all = read_all(trace_in(folder));
+  const support::TraceContent all = support::read_trace(trace_in(folder));
   ASSERT_EQ(all.steps.size(), 3u);
   EXPECT_EQ(all.steps[0].flags, kFirst);
   EXPECT_EQ(all.steps[1].flags, 0u);
@@ -87,7 +87,7 @@ TEST(Recorder, WhatEndsOutsideOfAStepHasNoRecord) {
   recorder.end_event(recorder.begin_event(Operation::kBarrier, 0, 1, 0, 0, false));
   recorder.begin_step(0);  // no step has this number
   recorder.end_step(1, 0);
-  EXPECT_TRUE(read_all(trace_in(folder)).steps.empty());
+  EXPECT_TRUE(support::read_trace(trace_in(folder)).steps.empty());
   EXPECT_TRUE(read_ring(ring_in(folder)).events.empty());
   recorder.begin_step(1);
   recorder.end_step(1, 0);
@@ -108,7 +108,7 @@ TEST(Recorder, AnExceptionOutOfNestedScopesLeavesItInOrder) {
   recorder.begin_step(2);
   work(microseconds(200));
   recorder.end_step(1, 0);
-  const Content all = read_all(trace_in(folder));
+  const support::TraceContent all = support::read_trace(trace_in(folder));
   ASSERT_EQ(all.steps.size(), 1u);
   EXPECT_EQ(all.steps[0].step, 2u);
   EXPECT_EQ(all.steps[0][Phase::kOther].wall_ns, all.steps[0].duration_ns);
@@ -181,7 +181,7 @@ TEST(Recorder, WithoutARingTheWindowIsWrittenAllTheSame) {
   { ComputeScope compute(&recorder, Phase::kForward, Operation::kForward, 3); }
   recorder.end_step(1, 0);
   EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("will not outlive the process"));
-  EXPECT_EQ(read_all(trace_in(folder)).events.size(), 1u);
+  EXPECT_EQ(support::read_trace(trace_in(folder)).events.size(), 1u);
 }
 
 TEST(RecorderWindow, HasTheEventsOfItsStepsAndNoOthers) {
@@ -200,7 +200,7 @@ TEST(RecorderWindow, HasTheEventsOfItsStepsAndNoOthers) {
     }
     recorder.end_step(1, 0);
   }
-  const Content all = read_all(trace_in(folder));
+  const support::TraceContent all = support::read_trace(trace_in(folder));
   ASSERT_EQ(all.events.size(), 4u);
   const Event& compute = all.events[0];
   EXPECT_EQ(compute.step, 2u);
@@ -241,7 +241,7 @@ TEST(RecorderWindow, CountsWhatTheRingLostAndWhatHadNotEnded) {
   recorder.end_event(recorder.begin_event(Operation::kBarrier, 0, 102, 0, 0, false));
   recorder.end_step(1, 0);
   recorder.end_event(open);
-  const Content all = read_all(trace_in(folder));
+  const support::TraceContent all = support::read_trace(trace_in(folder));
   ASSERT_EQ(all.steps.size(), 2u);
   EXPECT_EQ(all.steps[0].events_dropped, 36u);
   EXPECT_EQ(all.steps[1].events_dropped, 1u);
@@ -260,7 +260,7 @@ TEST(RecorderWindow, OfMoreEventsThanABlockHoldsIsWrittenWhole) {
   for (std::uint32_t i = 0; i < kEvents; ++i)
     recorder.end_event(recorder.begin_event(Operation::kBarrier, 0, i, 0, 0, false));
   recorder.end_step(1, 0);
-  const Content all = read_all(trace_in(folder));
+  const support::TraceContent all = support::read_trace(trace_in(folder));
   ASSERT_EQ(all.events.size(), kEvents);
   for (std::uint32_t i = 0; i < kEvents; ++i) ASSERT_EQ(all.events[i].sequence, i);
 }
@@ -288,7 +288,7 @@ TEST(Recorder, EventsOfManyThreadsAreAllThere) {
     }
   }
   recorder.end_step(1, 0);
-  const Content all = read_all(trace_in(folder));
+  const support::TraceContent all = support::read_trace(trace_in(folder));
   EXPECT_EQ(all.steps.at(0).events_dropped, 0u);
   EXPECT_EQ(all.steps[0][Phase::kDataComm].wall_ns, 0u);  // beside the training thread
   std::vector<std::uint32_t> sequences;
@@ -323,7 +323,7 @@ TEST(Recorder, AWindowIsCopiedWhileOthersOverwriteTheRing) {
       recorder.end_step(1, 0);
     }
   }
-  const Content all = read_all(trace_in(folder));
+  const support::TraceContent all = support::read_trace(trace_in(folder));
   EXPECT_FALSE(all.damage.any());
   EXPECT_EQ(all.steps.size(), 200u);
   EXPECT_GT(all.events.size(), 0u);

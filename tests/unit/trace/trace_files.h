@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Headers, records and whole files for the tests of traces.
+// Headers and records for the tests of traces.
 #pragma once
 
 #include <fstream>
@@ -8,6 +8,7 @@
 
 #include "libcore/trace/trace_reader.h"
 #include "libcore/trace/trace_writer.h"
+#include "tests/support/trace_files.h"
 
 namespace convoy::trace {
 
@@ -47,29 +48,6 @@ inline Event some_event(std::uint32_t step, std::uint32_t sequence) {
   event.operation = Operation::kAllReduce;
   event.flags = kComplete;
   return event;
-}
-
-struct Content {
-  std::vector<StepRecord> steps;
-  std::vector<Event> events;
-  Damage damage;
-};
-
-inline Content read_all(TraceReader& reader) {
-  Content all;
-  std::vector<StepRecord> steps;
-  std::vector<Event> events;
-  while (reader.next(steps, events)) {
-    all.steps.insert(all.steps.end(), steps.begin(), steps.end());
-    all.events.insert(all.events.end(), events.begin(), events.end());
-  }
-  all.damage = reader.damage();
-  return all;
-}
-
-inline Content read_all(const Path& file) {
-  TraceReader reader(file);
-  return read_all(reader);
 }
 
 // Overwrites one byte where it stands.

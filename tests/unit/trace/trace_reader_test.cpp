@@ -33,7 +33,7 @@ std::string small_file(const support::TmpDir& folder) {
 constexpr std::size_t kEndOfSteps = kBlockBytes + sizeof(BlockHeader) + 2 * sizeof(StepRecord);
 
 // Never wrong: everything that is read is sound, and one of the records that were written.
-void expect_sound(const Content& all) {
+void expect_sound(const support::TraceContent& all) {
   EXPECT_LE(all.steps.size(), 2u);
   for (std::size_t i = 0; i < all.steps.size(); ++i) EXPECT_EQ(all.steps[i].step, i + 1);
   EXPECT_LE(all.events.size(), 3u);
@@ -52,7 +52,7 @@ TEST(TraceReader, OfAFileCutAnywhereGivesWhatIsWhole) {
     SCOPED_TRACE(size);
     std::size_t header_end = 0;
     try {
-      const Content all = read_all(file);
+      const support::TraceContent all = support::read_trace(file);
       expect_sound(all);
       EXPECT_EQ(all.steps.size(), size >= kEndOfSteps ? 2u : 0u);
       EXPECT_EQ(all.events.size(), size == whole.size() ? 3u : 0u);
@@ -79,7 +79,7 @@ TEST(TraceReader, NoticesEveryFlippedBitOfABlockHeader) {
       if (block == 0) {
         EXPECT_THROW(TraceReader{file}, DataError);
       } else {
-        const Content all = read_all(file);
+        const support::TraceContent all = support::read_trace(file);
         expect_sound(all);
         EXPECT_EQ(all.steps.size(), block == 1 ? 0u : 2u);
         EXPECT_EQ(all.events.size(), block == 2 ? 0u : 3u);
@@ -97,7 +97,7 @@ TEST(TraceReader, NoticesEveryFlippedByteOfThePayload) {
   const Path file = folder / "small.trace";
   for (std::size_t at = kBlockBytes + sizeof(BlockHeader); at < kEndOfSteps; at += 7) {
     patch(file, at, whole[at] ^ 0x10);
-    const Content all = read_all(file);
+    const support::TraceContent all = support::read_trace(file);
     patch(file, at, whole[at]);
     EXPECT_EQ(all.steps.size(), 0u) << at;
     EXPECT_EQ(all.events.size(), 3u);
@@ -114,7 +114,7 @@ TEST(TraceReader, PassesOverBlocksThatAreNotInTheirPlace) {
   }
   std::string swapped = support::content_of(file);
   std::swap_ranges(swapped.begin() + kBlockBytes, swapped.begin() + 2 * kBlockBytes, swapped.begin() + 2 * kBlockBytes);
-  const Content all = read_all(folder.write("swapped.trace", swapped));
+  const support::TraceContent all = support::read_trace(folder.write("swapped.trace", swapped));
   ASSERT_EQ(all.steps.size(), kStepsPerBlock);
   EXPECT_EQ(all.steps[0].step, 2 * kStepsPerBlock + 1);
   EXPECT_EQ(all.damage.blocks, 2u);
@@ -126,7 +126,7 @@ TEST(TraceReader, PassesOverGarbageBetweenBlocks) {
   std::string content = small_file(folder);
   content.resize(3 * kBlockBytes, '\0');
   content += std::string(1234, 'x');
-  const Content all = read_all(folder.write("garbage.trace", content));
+  const support::TraceContent all = support::read_trace(folder.write("garbage.trace", content));
   EXPECT_EQ(all.steps.size(), 2u);
   EXPECT_EQ(all.events.size(), 3u);
   EXPECT_EQ(all.damage.blocks, 1u);
@@ -157,7 +157,7 @@ TEST(TraceReader, RewoundReadsTheSameAgain) {
   const std::string whole = small_file(folder);
   TraceReader reader(folder.write("cut.trace", whole.substr(0, whole.size() - 1)));
   for (int round = 0; round < 2; ++round) {
-    const Content all = read_all(reader);
+    const support::TraceContent all = support::read_trace(reader);
     EXPECT_EQ(all.steps.size(), 2u);
     EXPECT_EQ(all.damage.blocks, 1u);
     reader.rewind();
@@ -172,7 +172,7 @@ TEST(TraceReader, OfAFileThatGrowsGivesMoreAfterARewind) {
   TraceReader reader(file);
   for (std::size_t count = 0; count < 2 * kStepsPerBlock; ++count) {
     if (count % 50 == 0) {
-      const Content all = read_all(reader);
+      const support::TraceContent all = support::read_trace(reader);
       EXPECT_EQ(all.steps.size(), count);
       EXPECT_FALSE(all.damage.any());
       reader.rewind();
@@ -255,7 +255,7 @@ TEST(TraceReader, LeavesOutStepsThatCannotBe) {
     bad.spoil(spoilt);
     EXPECT_NE(problem_of(spoilt), "") << bad.what;
     for (const StepRecord& record : {some_step(1), spoilt, some_step(3)}) writer.append(one(record));
-    const Content all = read_all(folder / "rank.trace");
+    const support::TraceContent all = support::read_trace(folder / "rank.trace");
     ASSERT_EQ(all.steps.size(), 2u) << bad.what;
     EXPECT_EQ(all.steps[1].step, 3u);
     EXPECT_EQ(all.damage.blocks, 1u);
@@ -290,7 +290,7 @@ TEST(TraceReader, LeavesOutEventsThatCannotBe) {
     Event spoilt = some_event(1, 2);
     bad.spoil(spoilt);
     for (const Event& event : {some_event(1, 1), spoilt, some_event(1, 3)}) writer.append(one(event));
-    const Content all = read_all(folder / "rank.trace");
+    const support::TraceContent all = support::read_trace(folder / "rank.trace");
     ASSERT_EQ(all.events.size(), 2u) << bad.what;
     EXPECT_EQ(all.events[1].sequence, 3u);
     EXPECT_EQ(all.damage.bytes, sizeof(Event));
@@ -304,7 +304,7 @@ TEST(TraceReader, ABlockOfNothingSoundIsPassedOver) {
   event.step = 0;
   writer.append(one(event));
   writer.append(one(some_step(1)));
-  const Content all = read_all(folder / "rank.trace");
+  const support::TraceContent all = support::read_trace(folder / "rank.trace");
   EXPECT_TRUE(all.events.empty());
   EXPECT_EQ(all.steps.size(), 1u);
 }

@@ -28,7 +28,7 @@ TEST(TraceWriter, WhatIsAppendedIsReadBackInOrder) {
 
   TraceReader reader(file);
   EXPECT_EQ(reader.header().host, "node-17");
-  const Content all = read_all(reader);
+  const support::TraceContent all = support::read_trace(reader);
   ASSERT_EQ(all.steps.size(), 3u);
   EXPECT_EQ(all.steps[1].step, 2u);
   EXPECT_EQ(all.steps[2].step, 1u);
@@ -52,7 +52,7 @@ TEST(TraceWriter, RecordsOfManyBlocksNeverStraddleOne) {
       writer.append(std::span(&step, 1));
     }
   }
-  const Content all = read_all(file);
+  const support::TraceContent all = support::read_trace(file);
   ASSERT_EQ(all.steps.size(), kSteps);
   for (std::size_t i = 0; i < kSteps; ++i) ASSERT_EQ(all.steps[i].step, i + 1);
   ASSERT_EQ(all.events.size(), kEvents);
@@ -72,7 +72,7 @@ TEST(TraceWriter, BlocksOfBothKindsStayDenseWhenTheyTakeTurns) {
     writer.append(std::span(&step, 1));
     writer.append(std::span(&event, 1));
   }
-  EXPECT_EQ(read_all(file).steps.size(), 100u);
+  EXPECT_EQ(support::read_trace(file).steps.size(), 100u);
   EXPECT_LE(std::filesystem::file_size(file), 3 * kBlockBytes);
 }
 
@@ -80,7 +80,7 @@ TEST(TraceWriter, ReplacesAFileThatExists) {
   const support::TmpDir folder;
   const Path file = folder.write("rank.trace", std::string(100'000, 'x'));
   TraceWriter writer(file, some_header());
-  EXPECT_FALSE(read_all(file).damage.any());
+  EXPECT_FALSE(support::read_trace(file).damage.any());
 }
 
 TEST(TraceWriter, RefusesAFolderThatIsNotThere) {
@@ -135,7 +135,7 @@ TEST(TraceWriter, AKillAtAnyInstantLeavesAllThatWasAppended) {
     ::kill(child, SIGKILL);
     ASSERT_EQ(::waitpid(child, nullptr, 0), child);
 
-    const Content all = read_all(file);
+    const support::TraceContent all = support::read_trace(file);
     EXPECT_FALSE(all.damage.any()) << all.damage.bytes << " bytes in round " << round;
     ASSERT_GE(all.steps.size(), 1u);
     for (std::size_t i = 0; i < all.steps.size(); ++i) ASSERT_EQ(all.steps[i].step, i + 1);

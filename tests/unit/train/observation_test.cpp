@@ -62,7 +62,7 @@ TEST(Observation, EveryRankSaysWhereItStandsAndWhatItComputes) {
     EXPECT_EQ(header.groups[1].members, (std::vector<int>{rank / 2 * 2, rank / 2 * 2 + 1}));
     EXPECT_EQ(header.groups[2].kind, GroupKind::kData);
     EXPECT_EQ(header.groups[2].members, (std::vector<int>{rank % 2, rank % 2 + 2}));
-    EXPECT_FALSE(trace.damaged);
+    EXPECT_FALSE(trace.damage.any());
     EXPECT_TRUE(trace.events.empty()) << "no window was asked for";
     EXPECT_EQ(trace.steps.size(), 6u);
   }
