@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Real text in, a trained language model out: sets up and builds, trains a tokenizer, encodes the corpus, trains a Llama in
-# bf16 on four ranks, stops half-way, lays the checkpoint out anew, goes on there, samples, verifies and exports. Everything
-# it prints is what happens as it happens; a summary ends it.
+# bf16 on four ranks of which one is slow for a while, stops half-way, asks who was slow, lays the checkpoint out anew, goes on
+# there, samples, verifies and exports. Everything it prints is what happens as it happens; a summary ends it.
 set -euo pipefail
 
 usage() {
@@ -10,7 +10,8 @@ usage() {
 Usage: scripts/demo.sh [--quick] [--out DIR] [--threads N]
 
 Trains a small Llama on the English documentation of Perl and Vim (18 MB, from Debian packages) and prints what it learned:
-first with every matrix split over two ranks and two replicas, then, from the stop half-way, as a pipeline of two stages.
+first with every matrix split over two ranks and two replicas, then, from the stop half-way, as a pipeline of two stages. One
+rank is made slow for a while, and the profiler is asked which.
 
   --quick      fewer and shorter steps: under 3 minutes after the build (the full demo: under 20)
   --out DIR    where everything goes (default: demo/full or demo/quick in the repository; an earlier run there is replaced)
@@ -45,7 +46,7 @@ step "Set-up: packages"
 step "Build: release preset"
 cd "$root"
 cmake --preset release >/dev/null
-cmake --build --preset release --target convoy-preprocess --target convoy-train --target convoy-ckpt --target convoy_mpi
+cmake --build --preset release --target convoy-preprocess --target convoy-train --target convoy-ckpt --target convoy-profile --target convoy_mpi
 PATH=$root/build/release/bin:$PATH
 built=$SECONDS
 
@@ -93,6 +94,8 @@ recipe=(--model "$out/config.json" --data "$out/data/docs.train" --valid-data "$
   --lr 3e-3 --min-lr 3e-4 --weight-decay 0.1 --precision bf16 --threads 1 --seed 1)
 if [ "$(id -u)" -eq 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 four=(mpirun --oversubscribe -n 4)
+# The fault that the profiler has to find: a rank whose backward passes take half as long again, for a third of the first run.
+slow=slow:rank=3,factor=1.5,phase=backward,steps=$((steps / 10))-$((steps * 4 / 10))
 
 # stop_at RUN STEP: what a batch system does before it takes the nodes away: one signal to one rank.
 stop_at() {
@@ -104,10 +107,14 @@ step "Train: a Llama in bf16 on 4 ranks, tensor parallel 2 x data parallel 2, un
 stop_at "$out/first" $((steps / 2)) &
 watcher=$!
 status=0
-run "${four[@]}" convoy-train run "${recipe[@]}" --out "$out/first" --tensor-parallel 2 || status=$?
+run "${four[@]}" convoy-train run "${recipe[@]}" --out "$out/first" --tensor-parallel 2 --fault "$slow" || status=$?
 kill "$watcher" 2>/dev/null || true
 [ "$status" -eq 75 ] || { printf 'demo.sh: expected exit code 75 (stopped early, checkpoint committed), got %d\n' "$status" >&2; exit 1; }
 printf 'exit code 75: stopped early with a committed checkpoint\n'
+
+step "Profile: who was slow?"
+run convoy-profile report "$out/first" --html "$out/report.html"
+convoy-profile report "$out/first" --json >"$out/report.json"
 
 step "Reshard: the same state, optimizer included, for pipeline parallel 2 x data parallel 2"
 run convoy-ckpt reshard "$out/first" --out "$out/resharded" --tensor-parallel 1 --pipeline-parallel 2 --zero-shards 2

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of scripts/demo.sh: prints the summary, draws the loss curve, and says whether the model beat what it had to.
+"""The end of scripts/demo.sh: prints the summary, draws the loss curve, and says whether the model beat what it had to
+and the profiler named the rank that was made slow.
 
     demo_summary.py OUT unigram|bigram TOTAL_SECONDS SECONDS_AFTER_BUILD
 
-Exit code 0 if the validation loss is below that cross-entropy of the corpus, else 1.
+Exit code 0 if the validation loss is below that cross-entropy of the corpus and that rank alone was named, else 1.
 """
 import json
 import math
@@ -46,6 +47,7 @@ def curve(steps, evals, bounds):
 def main():
     out, bar, total, after_build = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     info = json.loads((out / "info.json").read_text())
+    stragglers = json.loads((out / "report.json").read_text())["stragglers"]
     runs = [out / "first", out / "run"]  # the second goes on where the first stopped
     metrics = [r for run in runs for r in rows(run / "metrics.jsonl")]
     steps = [r for r in metrics if r["kind"] == "step"]
@@ -59,13 +61,17 @@ def main():
     print(f"  training loss        {steps[0]['loss']:.3f} -> {steps[-1]['loss']:.3f} nats a token in {len(steps)} steps, {rates[len(rates) // 2]:,.0f} tokens/s")
     print(f"  validation loss      {loss:.3f} nats a token (perplexity {evals[-1]['perplexity']:.1f}) on held-out documents")
     print(f"  to beat              unigram {bounds['unigram']:.3f}, bigram {bounds['bigram']:.3f} on the same documents")
+    found = [f"rank {s['rank']} in {s['phase']}, {s['excess_percent']:.0f} % over its peers in {s['steps_affected']} steps" for s in stragglers]
+    print(f"  straggler found      {'; '.join(found) or 'none'} (made slow: rank 3 in backward, by 50 %)")
     print(f"  time                 {total} s, of them {after_build} s after the build")
     print(f"  run directories      {out}/first, {out}/run   (tensorboard --logdir {out})")
     print(f"  loss curve           {out}/loss.svg")
+    print(f"  profile              {out}/report.html")
     print(f"  Hugging Face folder  {out}/hf")
+    named = [(s["rank"], s["phase"]) for s in stragglers] == [(3, "backward")]
     below = loss < bounds[bar]
     print(f"  the model is {'below' if below else 'NOT below'} the {bar} cross-entropy: {loss:.3f} against {bounds[bar]:.3f}")
-    return 0 if below else 1
+    return 0 if below and named else 1
 
 
 if __name__ == "__main__":

@@ -65,14 +65,17 @@ step "Set-up: packages"
 scripts/setup.sh
 scripts/setup.sh --slurm || printf 'test.sh: without these, the tests on a private Slurm cluster are skipped\n' >&2
 
+labels='fast|ci'
+if [ "$all" = yes ]; then labels='fast|ci|long'; fi
+# Tests of other labels are not even built.
+chosen=-DCONVOY_TEST_LABELS=${labels//|/;}
+run_tests release "^($labels)$" "$chosen"
 if [ "$all" = yes ]; then
-  run_tests release '^(fast|ci|long)$'
-  run_tests asan '^(fast|ci|long)$' -DCONVOY_TEST_MODULES= -DCONVOY_SANITIZE_FULL=ON
-  run_tests tsan '^(fast|ci|long)$' -DCONVOY_TEST_MODULES=
+  run_tests asan "^($labels)$" "$chosen" -DCONVOY_TEST_MODULES= -DCONVOY_SANITIZE_FULL=ON
+  run_tests tsan "^($labels)$" "$chosen" -DCONVOY_TEST_MODULES=
 else
-  run_tests release '^(fast|ci)$'
-  run_tests asan '^(fast|ci)$' -DCONVOY_SANITIZE_FULL=OFF
-  run_tests tsan '^(fast|ci)$'
+  run_tests asan "^($labels)$" "$chosen" -DCONVOY_SANITIZE_FULL=OFF
+  run_tests tsan "^($labels)$" "$chosen"
 fi
 
 step "Summary"

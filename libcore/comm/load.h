@@ -13,7 +13,7 @@ namespace convoy::comm {
 // The backend exports, with C linkage: convoy::comm::Communicator* convoy_mpi_world(int interface_version), which
 // initialises MPI and returns the world, owned by the caller, or null if it was built for another version of this
 // interface.
-constexpr int kInterfaceVersion = 3;
+constexpr int kInterfaceVersion = 4;
 constexpr const char* kMpiLibrary = "libconvoy_mpi.so";
 constexpr const char* kMpiEntry = "convoy_mpi_world";
 
