@@ -72,12 +72,12 @@ constexpr const char* kRows =
 
 std::string run_line(const path& folder, const std::string& line) {
   const char* search = std::getenv("PATH");
-  const support::ProgramResult result = support::run_program(
-      {.arguments = {"bash", "-e", "-o", "pipefail", "-c", line},
-       .directory = folder,
-       .environment = {std::string("PATH=") + CONVOY_BIN_DIR + ":" + (search == nullptr ? "/usr/bin:/bin" : search),
-                       "OMP_NUM_THREADS=1"},
-       .input = ""});
+  std::string programs = CONVOY_BIN_DIR;
+  programs.append(":").append(search == nullptr ? "/usr/bin:/bin" : search);
+  const support::ProgramResult result = support::run_program({.arguments = {"bash", "-e", "-o", "pipefail", "-c", line},
+                                                              .directory = folder,
+                                                              .environment = {"PATH=" + programs, "OMP_NUM_THREADS=1"},
+                                                              .input = ""});
   if (result.exit_code == 0) return "";
   return "$ " + line + "\nexit code " + std::to_string(result.exit_code) + "\n" + result.err + result.out;
 }

@@ -30,8 +30,8 @@ constexpr double kWatchdogSeconds = 30.0;
 struct RecordedRank {
   RecordedRank(Communicator& communicator, const Path& folder) : world(communicator) {
     trace::Header header;
-    header.world = kRanks;
-    header.rank = world.rank();
+    header.world = header.tensor = kRanks;
+    header.rank = header.at.tensor = world.rank();
     header.groups = {{GroupKind::kWorld, {0, 1, 2}}, {GroupKind::kTensor, {0, 1, 2}}};
     recorder.emplace(header, trace::RecorderOptions{.directory = folder, .window = {1, 1}, .ring_events = 64});
     stream.set_lane({&*recorder, false});
@@ -74,7 +74,9 @@ TEST(Recording, EveryCallIsAnEventWithItsBytesAndOneNumberOnAllRanks) {
   const std::vector<TraceContent> traces = record([](RecordedRank& rank) {
     std::vector<float> whole(8), mine(8);
     const std::vector<std::int64_t> counts = {2, 5, 1};
-    const auto part = [&] { return MutableView{mine.data(), DType::kF32, {counts[std::size_t(rank.world.rank())]}, 0}; };
+    const auto part = [&] {
+      return MutableView{mine.data(), DType::kF32, {counts[std::size_t(rank.world.rank())]}, 0};
+    };
     const MutableView all{whole.data(), DType::kF32, {8}, 0};
     rank.reduce(rank.world, rank.stream);
     rank.world.reduce_scatter(rank.stream, all, part(), counts, Reduction::kSum);
@@ -83,9 +85,9 @@ TEST(Recording, EveryCallIsAnEventWithItsBytesAndOneNumberOnAllRanks) {
     rank.world.barrier(rank.stream.lane());
   });
   for (const TraceContent& trace : traces) {
-    ASSERT_THAT(operations(trace), testing::ElementsAre(Operation::kAllReduce, Operation::kReduceScatter,
-                                                        Operation::kAllGather, Operation::kBroadcast,
-                                                        Operation::kBarrier));
+    ASSERT_THAT(operations(trace),
+                testing::ElementsAre(Operation::kAllReduce, Operation::kReduceScatter, Operation::kAllGather,
+                                     Operation::kBroadcast, Operation::kBarrier));
     for (std::size_t i = 0; i < trace.events.size(); ++i) {
       const Event& event = trace.events[i];
       EXPECT_EQ(event.sequence, i + 1);
@@ -118,7 +120,8 @@ TEST(Recording, MessagesAreCountedForEachPeerAndDirection) {
     return found;
   };
   const Operation send = Operation::kSend, receive = Operation::kReceive;
-  EXPECT_THAT(messages(0), testing::ElementsAre(std::tuple(send, 1, 1), std::tuple(send, 2, 1), std::tuple(send, 1, 2)));
+  EXPECT_THAT(messages(0),
+              testing::ElementsAre(std::tuple(send, 1, 1), std::tuple(send, 2, 1), std::tuple(send, 1, 2)));
   EXPECT_THAT(messages(1),
               testing::ElementsAre(std::tuple(receive, 0, 1), std::tuple(receive, 0, 2), std::tuple(send, 2, 1)));
   EXPECT_THAT(messages(2), testing::ElementsAre(std::tuple(receive, 0, 1), std::tuple(receive, 1, 1)));
