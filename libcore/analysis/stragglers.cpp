@@ -46,6 +46,7 @@ class Judge {
     if (candidate.rank == 0 && phase_ == Phase::kCheckpoint) return false;  // it writes what is common to all
     if (candidate.against_itself && std::log(candidate.own_ratio) < kOwnShare * candidate.slow.excess) return false;
     if (candidate.ratio < 1.0 + floor(candidate)) return false;
+    if (candidate.slow.affected < floors_.steps) return false;
     const auto affected = static_cast<double>(candidate.slow.affected);
     if (candidate.against_itself && affected < floors_.affected_of_itself * static_cast<double>(candidate.slow.values))
       return false;
@@ -54,7 +55,8 @@ class Judge {
     const double values = static_cast<double>(candidate.slow.values);
     const double chance = std::max(kMedianError * step_noise_ / std::sqrt(values),
                                    block_noise_ / std::sqrt(std::max(1.0, values / static_cast<double>(kBlockSteps))));
-    return candidate.slow.excess >= floors_.sigmas * std::hypot(chance, spread_);
+    const bool of_part = candidate.slow.values < candidate.slow.outside;
+    return candidate.slow.excess >= (of_part ? floors_.sigmas_of_part : floors_.sigmas) * std::hypot(chance, spread_);
   }
 
  private:

@@ -91,6 +91,31 @@ TEST(Stragglers, ASlowRankWithoutPeersMakesNoOtherSlow) {
   }
 }
 
+// Steps 20 to 24 and 29 to 32 or 33: most of an interval that is long enough.
+TEST(Stragglers, NineSlowStepsAreTooFewAndTenAreEnough) {
+  for (const std::int64_t last : {32, 33}) {
+    const auto factor = [last](int rank, std::int64_t step, std::size_t phase) {
+      const bool is_slow = (step >= 20 && step <= 24) || (step >= 29 && step <= last);
+      return rank == 2 && phase == kForwardIndex && is_slow ? 1.5 : 1.0;
+    };
+    const auto judgement =
+        find_stragglers(make_comparison({.layout = {.tensor = 1, .pipeline = 1, .data = 4}, .factor = factor}));
+    EXPECT_EQ(judgement.stragglers.size(), last == 32 ? 0u : 1u) << last;
+  }
+}
+
+// What another process on the machine does to a rank for a few steps.
+TEST(Stragglers, ASpellOfNoiseIsNoFault) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    const auto judgement = find_stragglers(make_comparison({.layout = {.tensor = 1, .pipeline = 1, .data = 4},
+                                                            .steps = 120,
+                                                            .jitter = 0.08,
+                                                            .seed = seed,
+                                                            .factor = slow(0, kForwardIndex, 1.25, 3, 16)}));
+    EXPECT_TRUE(judgement.stragglers.empty()) << seed;
+  }
+}
+
 TEST(Stragglers, NoisyRanksAreHealthy) {
   for (const Layout& layout :
        {Layout{.tensor = 1, .pipeline = 1, .data = 4}, Layout{.tensor = 1, .pipeline = 4, .data = 1},
