@@ -8,35 +8,22 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libcore/base/utf8.h"
+
 namespace convoy::analysis {
 namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
 
-struct Decoded {
+struct Letter {
   char32_t code = kReplacement;
   std::size_t bytes = 1;
 };
 
-// The code point at the front of `text`, which is not empty; the replacement for a byte that begins none.
-Decoded decode(std::string_view text) {
-  const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return {first, 1};
-  const std::size_t bytes = first >= 0xF0 && first <= 0xF4   ? 4
-                            : first >= 0xE0 && first <= 0xEF ? 3
-                            : first >= 0xC2 && first <= 0xDF ? 2
-                                                             : 0;
-  if (bytes == 0 || text.size() < bytes) return {};
-  char32_t code = first & (0x7Fu >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {};
-    code = (code << 6) | (byte(i) & 0x3Fu);
-  }
-  constexpr std::array<char32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  if (code < kLeast[bytes] || surrogate || code > 0x10FFFF) return {};
-  return {code, bytes};
+// At the front of `text`, which is not empty; the replacement for a byte that begins no character.
+Letter first_letter(std::string_view text) {
+  const DecodedCharacter found = decode_character(text);
+  return found.bytes == 0 ? Letter{} : Letter{found.code, found.bytes};
 }
 
 struct Interval {
@@ -84,7 +71,7 @@ int width_of(char32_t code) { return is_zero_width(code) ? 0 : is_wide(code) ? 2
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const Decoded letter = decode(text);
+    const Letter letter = first_letter(text);
     const auto code = static_cast<std::uint32_t>(letter.code);
     if (is_control(letter.code)) {
       out += code < 0x100 ? fmt::format("\\x{:02x}", code) : fmt::format("\\u{{{:x}}}", code);
@@ -101,7 +88,7 @@ std::string printable(std::string_view text) {
 int display_width(std::string_view text) {
   int columns = 0;
   while (!text.empty()) {
-    const Decoded letter = decode(text);
+    const Letter letter = first_letter(text);
     columns += width_of(letter.code);
     text.remove_prefix(letter.bytes);
   }
@@ -123,7 +110,7 @@ std::string shortened(std::string_view text, int columns) {
   const int room = std::max(0, columns - static_cast<int>(kMore.size()));
   std::size_t bytes = 0;
   for (int used = 0; bytes < text.size();) {
-    const Decoded letter = decode(text.substr(bytes));
+    const Letter letter = first_letter(text.substr(bytes));
     used += width_of(letter.code);
     if (used > room) break;
     bytes += letter.bytes;

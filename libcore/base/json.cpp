@@ -8,31 +8,12 @@
 #include <charconv>
 #include <cmath>
 
+#include "libcore/base/utf8.h"
+
 namespace convoy {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-unsigned char at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
-
-// Bytes of the well-formed UTF-8 sequence at the front of `text` (Unicode 15, table 3-7); 0 if it is not one.
-std::size_t sequence_length(std::string_view text) {
-  const unsigned char first = at(text, 0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xC2 && first <= 0xDF   ? 2
-                             : (first & 0xF0) == 0xE0         ? 3
-                             : first >= 0xF0 && first <= 0xF4 ? 4
-                                                              : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((at(text, i) & 0xC0) != 0x80) return 0;
-  }
-  const unsigned char second = at(text, 1);
-  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
-  const bool surrogate = first == 0xED && second > 0x9F;
-  const bool beyond = first == 0xF4 && second > 0x8F;
-  return overlong || surrogate || beyond ? 0 : length;
-}
 
 void append_ascii(std::string& out, char c) {
   switch (c) {
@@ -80,7 +61,7 @@ std::string shortest(Real value) {
 std::string json_quoted(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
+    const std::size_t length = decode_character(text).bytes;
     if (length == 1) {
       append_ascii(out, text[0]);
     } else {

@@ -2,7 +2,7 @@
 #include "libcore/data/encode_batch.h"
 
 #include "libcore/base/checksum.h"
-#include "libcore/data/utf8.h"
+#include "libcore/base/utf8.h"
 
 namespace convoy::data {
 
@@ -32,7 +32,8 @@ void BatchEncoder::add_document(std::string_view text, EncodedBatch& out) const 
     return;
   }
   // A model may define the names of its control symbols as text; what is there is not doubled.
-  if (prepend_bos_ && out.ids[first] == tokenizer_.bos_id()) out.ids.erase(out.ids.begin() + static_cast<std::ptrdiff_t>(begin));
+  if (prepend_bos_ && out.ids[first] == tokenizer_.bos_id())
+    out.ids.erase(out.ids.begin() + static_cast<std::ptrdiff_t>(begin));
   if (append_eos_ && out.ids.back() != tokenizer_.eos_id()) out.ids.push_back(tokenizer_.eos_id());
   const std::size_t split = thresholds_.empty() ? 0 : split_of(xxh3_64(text), thresholds_);
   out.documents.push_back({begin, out.ids.size(), split});

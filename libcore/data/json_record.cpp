@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "libcore/base/error.h"
+#include "libcore/base/utf8.h"
 #include "libcore/data/json_rewrite.h"
-#include "libcore/data/utf8.h"
 
 namespace convoy::data {
 namespace {

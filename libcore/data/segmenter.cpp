@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "libcore/data/utf8.h"
+#include "libcore/base/utf8.h"
 
 namespace convoy::data {
 namespace {

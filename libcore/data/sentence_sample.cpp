@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "libcore/base/random.h"
-#include "libcore/data/utf8.h"
+#include "libcore/base/utf8.h"
 
 namespace convoy::data {
 namespace {

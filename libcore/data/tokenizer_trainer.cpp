@@ -16,9 +16,9 @@
 #include "libcore/base/json.h"
 #include "libcore/base/log.h"
 #include "libcore/base/units.h"
+#include "libcore/base/utf8.h"
 #include "libcore/data/json_record.h"
 #include "libcore/data/tokenizer.h"
-#include "libcore/data/utf8.h"
 
 namespace convoy::data {
 namespace {
@@ -85,16 +85,20 @@ void check_options(const TrainTokenizerOptions& options) {
   for (const std::string& symbol : options.user_symbols) {
     const std::string shown = json_quoted(symbol);
     if (symbol.empty()) problems.push_back("--user-symbol: a symbol is empty");
-    if (find_invalid_utf8(symbol) != std::string::npos) problems.push_back(fmt::format("--user-symbol {}: not valid UTF-8", shown));
-    if (is_reserved(symbol)) problems.push_back(fmt::format("--user-symbol {}: the model has a piece of this name already", shown));
+    if (find_invalid_utf8(symbol) != std::string::npos)
+      problems.push_back(fmt::format("--user-symbol {}: not valid UTF-8", shown));
+    if (is_reserved(symbol))
+      problems.push_back(fmt::format("--user-symbol {}: the model has a piece of this name already", shown));
     if (!seen.insert(symbol).second) problems.push_back(fmt::format("--user-symbol {}: given twice", shown));
   }
   const std::int64_t least = kFixedPieces + static_cast<std::int64_t>(options.user_symbols.size()) + 1;
   if (options.vocabulary < least) {
-    problems.push_back(fmt::format("--vocab-size {}: <unk>, <s>, </s>, 256 bytes and {} user symbols leave no piece; the least is {}",
-                                   options.vocabulary, options.user_symbols.size(), least));
+    problems.push_back(
+        fmt::format("--vocab-size {}: <unk>, <s>, </s>, 256 bytes and {} user symbols leave no piece; the least is {}",
+                    options.vocabulary, options.user_symbols.size(), least));
   }
-  if (options.out.filename().empty()) problems.push_back("--out: expected a prefix such as data/tokenizer, found a folder");
+  if (options.out.filename().empty())
+    problems.push_back("--out: expected a prefix such as data/tokenizer, found a folder");
   if (!problems.empty()) throw ConfigError(problems);
 }
 
@@ -113,7 +117,8 @@ SentenceSample read_sentences(const TrainTokenizerOptions& options, const ReadPr
       if (batch.format == RecordFormat::kText) {
         sample.add_text(raw);
       } else if (const auto bad = parser.parse(raw, text)) {
-        throw DataError(fmt::format("{}: line {}: {}; correct or remove the line", files[batch.file].name, record.line, bad->reason));
+        throw DataError(fmt::format("{}: line {}: {}; correct or remove the line", files[batch.file].name, record.line,
+                                    bad->reason));
       } else {
         sample.add_text(text);
       }
@@ -167,15 +172,17 @@ std::int64_t number_after(const std::string& message, std::string_view mark) {
 [[noreturn]] void refuse(const TrainTokenizerOptions& options, std::int64_t bytes, const std::string& message) {
   const std::int64_t most = number_after(message, "value <= ");
   if (most > 0) {
-    throw ConfigError(fmt::format("--vocab-size {}: {} of text do not give that many pieces; the nearest legal value is {}, or give "
-                                  "more text",
-                                  options.vocabulary, format_bytes(static_cast<double>(bytes)), most));
+    throw ConfigError(
+        fmt::format("--vocab-size {}: {} of text do not give that many pieces; the nearest legal value is {}, or give "
+                    "more text",
+                    options.vocabulary, format_bytes(static_cast<double>(bytes)), most));
   }
   const std::int64_t least = number_after(message, " vs ");
   if (message.find("required_chars") != std::string::npos && least > 0) {
-    throw ConfigError(fmt::format("--vocab-size {}: the characters of this text and the fixed pieces alone are {}; give at least that "
-                                  "many, or a smaller --character-coverage (now {})",
-                                  options.vocabulary, least, options.character_coverage));
+    throw ConfigError(fmt::format(
+        "--vocab-size {}: the characters of this text and the fixed pieces alone are {}; give at least that "
+        "many, or a smaller --character-coverage (now {})",
+        options.vocabulary, least, options.character_coverage));
   }
   throw DataError(fmt::format("the tokenizer could not be trained; the library says: {}", message));
 }
@@ -207,7 +214,8 @@ void warn_about_lines(const SentenceCounts& counts) {
   if (counts.invalid_utf8 > 0)
     log_warning(fmt::format("{} of {} lines are not valid UTF-8 and are left out", counts.invalid_utf8, counts.lines));
   if (counts.reserved > 0)
-    log_warning(fmt::format("{} of {} lines hold U+2585, which the trainer reserves, and are left out", counts.reserved, counts.lines));
+    log_warning(fmt::format("{} of {} lines hold U+2585, which the trainer reserves, and are left out", counts.reserved,
+                            counts.lines));
 }
 
 void write_outputs(const TrainTokenizerOptions& options, const std::string& model) {
@@ -248,10 +256,11 @@ TrainTokenizerReport train_tokenizer(const TrainTokenizerOptions& options, const
   std::vector<std::string> sentences = sample.take();
   report.sentences = static_cast<std::int64_t>(sentences.size());
   if (sentences.empty()) {
-    throw DataError(fmt::format("the input holds no text to train on: {} lines, of which {} are not UTF-8, {} hold U+2585, and {} "
-                                "sentences are beyond --sample-bytes {}; nothing is written",
-                                report.counts.lines, report.counts.invalid_utf8, report.counts.reserved, report.counts.sampled_out,
-                                options.sample_bytes));
+    throw DataError(
+        fmt::format("the input holds no text to train on: {} lines, of which {} are not UTF-8, {} hold U+2585, and {} "
+                    "sentences are beyond --sample-bytes {}; nothing is written",
+                    report.counts.lines, report.counts.invalid_utf8, report.counts.reserved, report.counts.sampled_out,
+                    options.sample_bytes));
   }
   warn_about_lines(report.counts);
   log_info(fmt::format("training {} pieces ({}) on {} lines, {}", options.vocabulary, options.kind, report.sentences,

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "libcore/base/utf8.h"
 #include "libcore/data/json_record.h"
-#include "libcore/data/utf8.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace convoy::data;
@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view line(reinterpret_cast<const char*>(data), size);
   std::string text;
   const auto bad = parser.parse(line, text);
-  if (!bad && find_invalid_utf8(text) != std::string_view::npos) std::abort();
+  if (!bad && convoy::find_invalid_utf8(text) != std::string_view::npos) std::abort();
   if (bad && bad->reason.empty()) std::abort();
   return 0;
 }

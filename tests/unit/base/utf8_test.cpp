@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libcore/data/utf8.h"
+#include "libcore/base/utf8.h"
 
 #include <gtest/gtest.h>
 
-namespace convoy::data {
+namespace convoy {
 namespace {
 
 TEST(Utf8, CodesAtTheEdgesOfEachLengthComeBack) {
-  for (const std::uint32_t code : {0x0u, 0x41u, 0x7fu, 0x80u, 0x7ffu, 0x800u, 0xd7ffu, 0xe000u, 0xffffu, 0x10000u, 0x10ffffu}) {
+  for (const std::uint32_t code :
+       {0x0u, 0x41u, 0x7fu, 0x80u, 0x7ffu, 0x800u, 0xd7ffu, 0xe000u, 0xffffu, 0x10000u, 0x10ffffu}) {
     std::string text;
     append_character(code, text);
     const DecodedCharacter found = decode_character(text + "x");
@@ -19,8 +20,8 @@ TEST(Utf8, CodesAtTheEdgesOfEachLengthComeBack) {
 }
 
 TEST(Utf8, RefusesOverlongSurrogateCutAndStrayBytes) {
-  for (const char* bad : {"\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf", "\xed\xa0\x80", "\xed\xbf\xbf", "\xf4\x90\x80\x80",
-                          "\xf5\x80\x80\x80", "\xff", "\x80", "\xe4\xb8", "\xe4", "\xf0\x9f\x98"}) {
+  for (const char* bad : {"\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf", "\xed\xa0\x80", "\xed\xbf\xbf",
+                          "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\x80", "\xe4\xb8", "\xe4", "\xf0\x9f\x98"}) {
     EXPECT_EQ(decode_character(bad).bytes, 0u) << bad;
     EXPECT_EQ(find_invalid_utf8(std::string("0123456789") + bad), 10u) << bad;
   }
@@ -41,4 +42,4 @@ TEST(Utf8, LastCharacterNeedsAWholeOne) {
 }
 
 }  // namespace
-}  // namespace convoy::data
+}  // namespace convoy

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace convoy::data {
+namespace convoy {
 
 struct DecodedCharacter {
   std::uint32_t code = 0;
@@ -21,4 +21,4 @@ DecodedCharacter decode_last_character(std::string_view text);
 std::size_t find_invalid_utf8(std::string_view text);
 void append_character(std::uint32_t code, std::string& text);  // code: any below U+110000
 
-}  // namespace convoy::data
+}  // namespace convoy

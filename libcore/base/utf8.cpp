@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libcore/data/utf8.h"
+#include "libcore/base/utf8.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace convoy::data {
+namespace convoy {
 namespace {
 
 bool is_trail(char c) { return (static_cast<unsigned char>(c) & 0xc0u) == 0x80u; }
@@ -78,4 +78,4 @@ void append_character(std::uint32_t code, std::string& text) {
   byte(0x80u | (code & 0x3fu));
 }
 
-}  // namespace convoy::data
+}  // namespace convoy
