@@ -65,14 +65,6 @@ void Model::pack(device::Stream& stream) {
   if (network_->head) model::pack(stream, network_->head->classifier);
 }
 
-LossSum Model::forward_backward(device::Stream& stream, const Batch& batch, float gradient_scale,
-                                const GradientsReady& ready) {
-  check(network_->size.training, "the model was made for training");
-  check(network_->one_stage(), "forward and backward in one call are those of a model of one stage");
-  forward(stream, batch, 0);
-  return backward(stream, batch, gradient_scale, ready);
-}
-
 LossSum Model::backward(device::Stream& stream, const Batch& batch, float gradient_scale, const GradientsReady& ready) {
   Network& n = *network_;
   check(n.size.training && n.one_stage(), "backward in one call is that of a model of one stage, in training");

@@ -61,12 +61,10 @@ class Model {
   // Reads the weights into the form the products want; call after every change of the weights, before the next forward.
   void pack(device::Stream& stream);
 
-  // Forward and backward where there is one stage: adds the gradients of (gradient_scale x the sum of token losses) to
-  // parameters.gradient(). `ready` may be empty; it is called for every index once, from the head over the last block
-  // down to the embeddings, the token embedding last and alone.
-  LossSum forward_backward(device::Stream& stream, const Batch& batch, float gradient_scale,
-                           const GradientsReady& ready = {});
-  // Its second half, from the loss on, after forward(stream, batch, 0) of the same batch.
+  // Backward where there is one stage, from the loss on, after forward(stream, batch, 0) of the same batch: adds the
+  // gradients of (gradient_scale x the sum of token losses) to parameters.gradient(). `ready` may be empty; it is
+  // called for every index once, from the head over the last block down to the embeddings, the token embedding last and
+  // alone.
   LossSum backward(device::Stream& stream, const Batch& batch, float gradient_scale, const GradientsReady& ready = {});
   // Forward alone where there is one stage. Leaves everything that training uses as it was.
   LossSum evaluate(device::Stream& stream, const Batch& batch);

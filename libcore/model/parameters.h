@@ -49,9 +49,11 @@ struct LocalParameter : Parameter {  // `shape` stays global
   const tensor::Shape& local_shape() const { return box.extent; }
 };
 
-// Training FLOPs a token, forward and backward: 6 N_matmul + 6 L T (H D), N_matmul the weights that are multiplied with
-// (the head's among them, the embedding's not), causal attention counted by half. One multiplication and addition are
-// two FLOPs.
+// Training FLOPs a token, by the convention below.
+inline constexpr const char* kFlopsConvention =
+    "6 N + 6 L T H D a token, forward and backward: N the weights that are multiplied with (the head's among them, the "
+    "embedding's not), causal attention counted by half, a multiplication and an addition as two; recomputation is not "
+    "counted";
 double training_flops_per_token(const Config& config, std::int64_t sequence_length);
 
 // The weights (compute dtype) and fp32 gradients of this rank, each one arena in table order.

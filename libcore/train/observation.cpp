@@ -8,14 +8,6 @@
 #include "libcore/parallel/groups.h"
 
 namespace convoy::train {
-namespace {
-
-constexpr const char* kFlopsConvention =
-    "6 N + 6 L T H D a token, forward and backward: N the weights that are multiplied with (the head's among them, the "
-    "embedding's not), causal attention counted by half, a multiplication and an addition as two; recomputation is not "
-    "counted";
-
-}  // namespace
 
 void make_traces_folder(const RunDirectory& directory) noexcept {
   try {
@@ -42,7 +34,7 @@ trace::Header trace_header(const PreparedRun& run, const RunDirectory& directory
   header.threads = run.resolved.threads;
   header.tokens_per_step = run.resolved.global_batch * run.resolved.sequence_length;
   header.flops_per_token = model::training_flops_per_token(run.model, run.resolved.sequence_length);
-  header.flops_convention = kFlopsConvention;
+  header.flops_convention = model::kFlopsConvention;
   header.host = identity.host;
   header.job_id = identity.job_id;
   header.process_id = identity.pid;

@@ -12,6 +12,7 @@
 #include "libcore/ops/backend.h"
 #include "libcore/ops/classifier.h"
 #include "libcore/tensor/tensor.h"
+#include "tests/unit/model/forward_backward.h"
 #include "tests/unit/ops/allocation_counter.h"
 
 namespace convoy::model {
@@ -113,7 +114,7 @@ TEST_P(ModelGradient, IsTheSlopeOfTheLoss) {
   constexpr double kTolerance = 5e-3;  // relative
   TinyModel s(tiny(GetParam().architecture, GetParam().tied), DType::kF32, 1);
   const Batch batch = s.data.batch(GetParam().documents);
-  s.model.forward_backward(s.stream, batch, 1.0f);
+  forward_backward(s.model, s.stream, batch, 1.0f);
   for (std::size_t i = 0; i < s.parameters.size(); ++i) {
     const std::string& name = s.parameters.table()[i].name;
     const auto count = static_cast<std::size_t>(s.parameters.weight(i).count());
@@ -151,9 +152,9 @@ class ModelOf : public testing::TestWithParam<Architecture> {};
 
 TEST_P(ModelOf, AddsItsGradientsAndScalesThem) {
   TinyModel s(tiny(GetParam(), true), DType::kF32, 1);
-  s.model.forward_backward(s.stream, s.data.batch(), 1.0f);
+  forward_backward(s.model, s.stream, s.data.batch(), 1.0f);
   const std::vector<float> once = s.gradients();
-  s.model.forward_backward(s.stream, s.data.batch(), 0.5f);
+  forward_backward(s.model, s.stream, s.data.batch(), 0.5f);
   const std::vector<float> more = s.gradients();
   for (std::size_t i = 0; i < once.size(); ++i)
     ASSERT_NEAR(more[i], 1.5f * once[i], 1e-5f + 1e-5f * std::abs(once[i])) << i;
@@ -163,11 +164,11 @@ TEST_P(ModelOf, RepeatsItselfToTheBitWithOneAndWithTwoThreads) {
   for (const DType dtype : {DType::kF32, DType::kBF16}) {
     for (const int threads : {1, 2}) {
       TinyModel a(tiny(GetParam(), false), dtype, threads), b(tiny(GetParam(), false), dtype, threads);
-      EXPECT_EQ(a.model.forward_backward(a.stream, a.data.batch(), 1.0f).sum,
-                b.model.forward_backward(b.stream, b.data.batch(), 1.0f).sum);
+      EXPECT_EQ(forward_backward(a.model, a.stream, a.data.batch(), 1.0f).sum,
+                forward_backward(b.model, b.stream, b.data.batch(), 1.0f).sum);
       EXPECT_EQ(a.gradients(), b.gradients()) << threads << " threads";
       a.parameters.zero_gradients(a.stream);
-      a.model.forward_backward(a.stream, a.data.batch(), 1.0f);
+      forward_backward(a.model, a.stream, a.data.batch(), 1.0f);
       EXPECT_EQ(a.gradients(), b.gradients()) << threads << " threads, second time";
     }
   }
@@ -175,8 +176,8 @@ TEST_P(ModelOf, RepeatsItselfToTheBitWithOneAndWithTwoThreads) {
 
 TEST_P(ModelOf, TwoThreadsComputeWhatOneDoesUpToRounding) {
   TinyModel one(tiny(GetParam(), false), DType::kF32, 1), two(tiny(GetParam(), false), DType::kF32, 2);
-  one.model.forward_backward(one.stream, one.data.batch(), 1.0f);
-  two.model.forward_backward(two.stream, two.data.batch(), 1.0f);
+  forward_backward(one.model, one.stream, one.data.batch(), 1.0f);
+  forward_backward(two.model, two.stream, two.data.batch(), 1.0f);
   const std::vector<float> a = one.gradients(), b = two.gradients();
   for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-5f + 1e-5f * std::abs(a[i])) << i;
 }
@@ -184,13 +185,13 @@ TEST_P(ModelOf, TwoThreadsComputeWhatOneDoesUpToRounding) {
 TEST_P(ModelOf, EvaluationDoesNotChangeTraining) {
   TinyModel with(tiny(GetParam(), true), DType::kF32, 1), without(tiny(GetParam(), true), DType::kF32, 1);
   Tensor logits({with.config.vocabulary}, DType::kF32);
-  const double first = with.model.forward_backward(with.stream, with.data.batch(), 1.0f).sum;
+  const double first = forward_backward(with.model, with.stream, with.data.batch(), 1.0f).sum;
   EXPECT_EQ(with.model.evaluate(with.stream, with.data.batch()).sum, first);
   with.model.evaluate(with.stream, with.data.batch(true));
   with.model.logits(with.stream, with.data.batch(), 3, logits.mutable_view());
-  with.model.forward_backward(with.stream, with.data.batch(), 1.0f);
-  without.model.forward_backward(without.stream, without.data.batch(), 1.0f);
-  without.model.forward_backward(without.stream, without.data.batch(), 1.0f);
+  forward_backward(with.model, with.stream, with.data.batch(), 1.0f);
+  forward_backward(without.model, without.stream, without.data.batch(), 1.0f);
+  forward_backward(without.model, without.stream, without.data.batch(), 1.0f);
   EXPECT_EQ(with.gradients(), without.gradients());
 }
 
@@ -199,7 +200,7 @@ TEST_P(ModelOf, ForEvaluationAloneComputesTheSameLossInLessMemory) {
   EXPECT_EQ(training.model.evaluate(training.stream, training.data.batch()).sum,
             evaluation.model.evaluate(evaluation.stream, evaluation.data.batch()).sum);
   EXPECT_LT(evaluation.model.activation_bytes(), training.model.activation_bytes());
-  EXPECT_THROW(evaluation.model.forward_backward(evaluation.stream, evaluation.data.batch(), 1.0f), InternalError);
+  EXPECT_THROW(forward_backward(evaluation.model, evaluation.stream, evaluation.data.batch(), 1.0f), InternalError);
 }
 
 TEST_P(ModelOf, TheLossIsTheMeanOfTheLogitsCrossEntropy) {
@@ -236,7 +237,7 @@ TEST_P(ModelOf, ASteadyStepAllocatesNothing) {
     const auto step = [&] {
       s.model.pack(s.stream);
       s.parameters.zero_gradients(s.stream);
-      s.model.forward_backward(s.stream, s.data.batch(true), 1.0f);
+      forward_backward(s.model, s.stream, s.data.batch(true), 1.0f);
       s.model.evaluate(s.stream, s.data.batch());
     };
     step();

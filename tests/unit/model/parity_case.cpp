@@ -8,6 +8,7 @@
 #include "libcore/ops/backend.h"
 #include "libcore/ops/classifier.h"
 #include "libcore/tensor/tensor.h"
+#include "tests/unit/model/forward_backward.h"
 
 namespace convoy::model {
 namespace {
@@ -119,15 +120,16 @@ double ParityRun::accumulate(std::int64_t step) {
   const auto count = static_cast<double>(data_.target_count(step));
   LossSum loss;
   for (std::int64_t i = 0; i < data_.micro_batches(); ++i) {
-    loss += model_.forward_backward(stream_, data_.batch(step, i), static_cast<float>(1.0 / count));
+    loss += forward_backward(model_, stream_, data_.batch(step, i), static_cast<float>(1.0 / count));
   }
   check(loss.targets == data_.target_count(step), "the counted targets are those of the case");
   return loss.sum / count;
 }
 
 ParityRun::Step ParityRun::train(std::int64_t step) {
-  Step result{
-      .loss = accumulate(step), .gradient_norm = std::sqrt(optimizer_.gradient_squares(stream_)), .rate = schedule_.rate(step)};
+  Step result{.loss = accumulate(step),
+              .gradient_norm = std::sqrt(optimizer_.gradient_squares(stream_)),
+              .rate = schedule_.rate(step)};
   optimizer_.step(stream_, result.rate, step + 1, result.gradient_norm);
   model_.pack(stream_);
   return result;

@@ -8,6 +8,7 @@
 
 #include "libcore/ops/backend.h"
 #include "libcore/parallel/pipeline_schedule.h"
+#include "tests/unit/model/forward_backward.h"
 
 namespace convoy::model {
 namespace {
@@ -141,7 +142,7 @@ LossSum ShardedRun::accumulate(const std::vector<Batch>& batches, float gradient
   StageOfRun stage(stream_, model_, batches, parallel::activation_sets(actions_));
   if (options_.layout.pipeline == 1) {
     for (int i = 0; i <= last; ++i) {
-      stage.loss += model_.forward_backward(stream_, stage.at(i), gradient_scale, counting(i == last));
+      stage.loss += forward_backward(model_, stream_, stage.at(i), gradient_scale, counting(i == last));
     }
   } else {
     stage.scale = gradient_scale;

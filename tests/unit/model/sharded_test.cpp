@@ -11,6 +11,7 @@
 #include "libcore/ops/backend.h"
 #include "libcore/ops/classifier.h"
 #include "libcore/ops/optimizer.h"
+#include "tests/unit/model/forward_backward.h"
 #include "tests/unit/model/sharded_run.h"
 #include "tests/unit/ops/allocation_counter.h"
 
@@ -255,8 +256,8 @@ TEST(ShardedModel, ReportsBlocksFromTheLastToTheFirstAndTheTokenEmbeddingLast) {
   Model model(stream, config, parameters, kBatch, kSequence, true);
   model.pack(stream);
   std::vector<std::pair<std::size_t, std::size_t>> reported;
-  model.forward_backward(stream, data.batches[0], 1.0f,
-                         [&](std::size_t begin, std::size_t end) { reported.emplace_back(begin, end); });
+  forward_backward(model, stream, data.batches[0], 1.0f,
+                   [&](std::size_t begin, std::size_t end) { reported.emplace_back(begin, end); });
   // Two embeddings, three blocks of 16 tensors, the final norm's two.
   EXPECT_THAT(reported, testing::ElementsAre(testing::Pair(50, 52), testing::Pair(34, 50), testing::Pair(18, 34),
                                              testing::Pair(2, 18), testing::Pair(1, 2), testing::Pair(0, 1)));
@@ -341,7 +342,7 @@ TEST(ShardedModel, RefusesParametersOfAnotherShardAndCallsOfAnotherLayout) {
   EXPECT_THROW(Model(stream, config, whole, first, size), InternalError);
   Parameters part(local_parameters(config, first), DType::kF32, true);
   Model stage(stream, config, part, first, size);
-  EXPECT_THROW(stage.forward_backward(stream, data.batches[0], 1.0f), InternalError);
+  EXPECT_THROW(forward_backward(stage, stream, data.batches[0], 1.0f), InternalError);
   EXPECT_THROW(stage.evaluate(stream, data.batches[0]), InternalError);
   EXPECT_THROW(stage.loss(stream, data.batches[0], 0), InternalError);
   EXPECT_THROW(stage.forward(stream, data.batches[0], 1), InternalError);
