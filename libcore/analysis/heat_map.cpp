@@ -10,6 +10,7 @@ namespace convoy::analysis {
 HeatMap make_heat_map(int ranks, std::int64_t first_step, std::int64_t last_step) {
   HeatMap map;
   map.first_step = first_step;
+  map.last_step = last_step;
   const std::int64_t steps = last_step - first_step + 1;
   if (ranks < 1 || steps < 1) return map;
   map.steps_per_column = (steps + kMapColumns - 1) / kMapColumns;

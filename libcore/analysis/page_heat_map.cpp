@@ -30,16 +30,6 @@ bool has_cells(const HeatMap& map) {
 
 int height_of(const HeatMap& map) { return std::clamp(map.rows * kRowHeight, kLeastHeight, kMostHeight); }
 
-// The last column may reach beyond the run's last step.
-std::int64_t last_step(const Report& report) {
-  const HeatMap& map = report.heat_map;
-  std::int64_t last = map.first_step + report.steps - 1;
-  for (const Curve* curve : {&report.loss, &report.throughput}) {
-    if (!curve->steps.empty()) last = std::max(last, curve->steps.back());
-  }
-  return std::clamp(last, map.first_step, map.first_step + map.columns * map.steps_per_column - 1);
-}
-
 // The median of the cells that a named rank's trouble covers.
 double typical_excess(const HeatMap& map, const Straggler& straggler) {
   const int row = straggler.rank / map.ranks_per_row;
@@ -77,7 +67,7 @@ std::string column_labels(const Report& report) {
   const HeatMap& map = report.heat_map;
   std::string html = "<div class=\"columns\" aria-hidden=\"true\">";
   const double steps = static_cast<double>(map.columns) * static_cast<double>(map.steps_per_column);
-  const Axis axis = step_axis(static_cast<double>(map.first_step), static_cast<double>(last_step(report)), 10);
+  const Axis axis = step_axis(static_cast<double>(map.first_step), static_cast<double>(map.last_step), 10);
   for (const double step : axis.ticks) {
     const double place = (step - static_cast<double>(map.first_step) + 0.5) / steps;
     html += fmt::format("<span style=\"left:{:.2f}%\">{}</span>", 100 * place, step_label(step));
@@ -142,7 +132,7 @@ std::string data(const Report& report, double least, double most) {
   const Hosts hosts = hosts_of(report);
   JsonObject json;
   json.add("rows", map.rows).add("columns", map.columns).add("ranks", report.ranks);
-  json.add("first_step", map.first_step).add("last_step", last_step(report));
+  json.add("first_step", map.first_step).add("last_step", map.last_step);
   json.add("steps_per_column", map.steps_per_column).add("ranks_per_row", map.ranks_per_row);
   json.add("unit", kUnit).add("octave", kOctave).add("least", least).add("most", most);
   json.add_raw("hosts", json_array(hosts.names));
@@ -184,7 +174,7 @@ std::string heat_map_figure(const Report& report) {
   html += fmt::format(
       "<canvas id=\"heat\" role=\"img\" style=\"height:{}px\" aria-label=\"Excess of each rank's own work "
       "over its peers', {} ranks by {} steps\"></canvas>",
-      height_of(map), report.ranks, last_step(report) - map.first_step + 1);
+      height_of(map), report.ranks, map.last_step - map.first_step + 1);
   html += named_labels(report) + column_labels(report) + "</div>" + legend(least, most, has_gaps);
   html +=
       "<noscript><p class=\"note\">The heat map needs JavaScript; the tables say who is slow without "

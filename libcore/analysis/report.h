@@ -54,7 +54,7 @@ struct Straggler {
 // Rank x step, downsampled: how much longer a rank's own work took than its peers' (0.1: 10 %), the largest of each
 // cell.
 struct HeatMap {
-  std::int64_t first_step = 0;
+  std::int64_t first_step = 0, last_step = -1;  // the last column may reach beyond
   std::int64_t steps_per_column = 1;
   int ranks_per_row = 1;
   int rows = 0, columns = 0;

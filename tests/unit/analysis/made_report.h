@@ -48,7 +48,7 @@ inline Report made_report() {
   report.judged = true;
   report.verdict =
       "rank 3 on n01 computes its forward pass 50.1 % slower than its peers; the run lost 9.1 % of its time";
-  report.heat_map = {1, 1, 1, 8, 40, std::vector<float>(320, 0.005F)};
+  report.heat_map = {1, 40, 1, 1, 8, 40, std::vector<float>(320, 0.005F)};
   for (int column = 10; column < 40; ++column) report.heat_map.cells[static_cast<std::size_t>(3 * 40 + column)] = 0.5F;
   for (int column = 0; column < 5; ++column)
     report.heat_map.cells[static_cast<std::size_t>(column)] = std::numeric_limits<float>::quiet_NaN();

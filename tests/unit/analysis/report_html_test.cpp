@@ -124,7 +124,8 @@ TEST(ReportHtml, StaysBelowTwoMegabytes) {
     Report report = made_report();
     report.ranks = size.ranks;
     const int rows = size.ranks / size.ranks_per_row;
-    report.heat_map = {1, size.steps_per_column, size.ranks_per_row, rows, size.columns, {}};
+    report.heat_map = {
+        1, size.columns * size.steps_per_column, size.steps_per_column, size.ranks_per_row, rows, size.columns, {}};
     report.heat_map.cells.assign(static_cast<std::size_t>(rows) * static_cast<std::size_t>(size.columns), 0.123F);
     report.rank_rows.clear();
     for (int rank = 0; rank < size.ranks; ++rank)  // names of the worst kind: long, and each quote is six letters
