@@ -2,8 +2,6 @@
 #include "libcore/trace/flight_ring.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -14,6 +12,7 @@
 #include "libcore/trace/recorder.h"
 #include "libcore/trace/trace_reader.h"
 #include "tests/support/tmp_dir.h"
+#include "tests/unit/trace/child.h"
 #include "tests/unit/trace/trace_files.h"
 
 namespace convoy::trace {
@@ -216,23 +215,11 @@ TEST(FlightRing, IsNotMadeWhereThereIsNoFolder) {
 TEST(FlightRing, SurvivesTheKillOfItsProcess) {
   for (int round = 0; round < 5; ++round) {
     const support::TmpDir folder;
-    int ready[2];
-    ASSERT_EQ(::pipe(ready), 0);
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      ::alarm(30);
-      record_for_ever(folder.path(), ready[1]);
-    }
-    ::close(ready[1]);
-    char byte = 0;
-    ASSERT_EQ(::read(ready[0], &byte, 1), 1);
-    ::close(ready[0]);
+    Child child([&folder](int ready) { record_for_ever(folder.path(), ready); });
     ::usleep(static_cast<useconds_t>(1000 + 731 * round));
     // Read while it goes on.
     for (const Event& event : read_ring(folder / "rank-00001.a001.ring").events) EXPECT_GT(event.step, 0u);
-    ::kill(child, SIGKILL);
-    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    child.kill();
 
     const RingEvents found = read_ring(folder / "rank-00001.a001.ring");
     EXPECT_LE(found.torn, 2u);  // one a thread

@@ -3,14 +3,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 
 #include "libcore/base/error.h"
 #include "tests/support/tmp_dir.h"
+#include "tests/unit/trace/child.h"
 #include "tests/unit/trace/trace_files.h"
 
 namespace convoy::trace {
@@ -119,21 +118,9 @@ TEST(TraceWriter, AKillAtAnyInstantLeavesAllThatWasAppended) {
   for (int round = 0; round < 20; ++round) {
     const support::TmpDir folder;
     const Path file = folder / "rank.trace";
-    int ready[2];
-    ASSERT_EQ(::pipe(ready), 0);
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      ::alarm(30);
-      write_for_ever(file, ready[1]);
-    }
-    ::close(ready[1]);
-    char byte = 0;
-    ASSERT_EQ(::read(ready[0], &byte, 1), 1);
-    ::close(ready[0]);
+    Child child([&file](int ready) { write_for_ever(file, ready); });
     ::usleep(static_cast<useconds_t>(500 + 317 * round));
-    ::kill(child, SIGKILL);
-    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    child.kill();
 
     const support::TraceContent all = support::read_trace(file);
     EXPECT_FALSE(all.damage.any()) << all.damage.bytes << " bytes in round " << round;
