@@ -13,6 +13,9 @@ fail() {
   exit "$code"
 }
 
+# need_value FLAG [VALUE]...: of what is left of a command line, its first flag has a value.
+need_value() { if [ $# -lt 2 ] || [ -z "$2" ]; then fail 2 "$1 needs a value"; fi; }
+
 default_dir() { printf '%s/convoy/dev-cluster' "${XDG_STATE_HOME:-${HOME:-/nonexistent}/.local/state}"; }
 
 # Slurm's daemons are in folders that an ordinary user's PATH leaves out.

@@ -39,7 +39,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --help | -h) usage; exit 0 ;;
     --dir | --nodes | --cpus | --gpus | --port)
-      if [ $# -lt 2 ] || [ -z "$2" ]; then fail 2 "$1 needs a value"; fi
+      need_value "$@"
       case $1 in
         --dir) where=$2 ;;
         --nodes) number "$1" "$2" 1 64; nodes=$2 ;;

@@ -25,7 +25,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --help | -h) usage; exit 0 ;;
     --dir)
-      if [ $# -lt 2 ] || [ -z "$2" ]; then fail 2 "--dir needs a folder"; fi
+      need_value "$@"
       where=$2
       shift
       ;;
