@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-
 namespace convoy::comm {
 namespace {
 
