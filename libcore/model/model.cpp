@@ -18,8 +18,9 @@ using tensor::View;
 void validate_shard(const Config& config, const Parameters& parameters, const Shard& shard) {
   check(shard.layers.size() > 0, "a stage has at least one layer");
   check(shard.tensor_size == 1 || shard.tensor_group != nullptr, "a share of a matrix belongs to a group");
-  check(config.heads % shard.tensor_size == 0 && config.key_value_heads % shard.tensor_size == 0,
-        "heads and key/value heads divide by the tensor-parallel ranks");
+  check(config.heads % shard.tensor_size == 0, "heads divide by the tensor-parallel ranks");
+  check(config.key_value_heads % shard.tensor_size == 0 || shard.tensor_size % config.key_value_heads == 0,
+        "key/value heads divide by the tensor-parallel ranks, or these by them");
   check(config.vocabulary >= shard.tensor_size && config.ffn_width >= shard.tensor_size,
         "every tensor-parallel rank has a share of vocabulary and ffn width");
   const std::vector<LocalParameter> expected = local_parameters(config, shard);

@@ -19,6 +19,7 @@ std::vector<LocalParameter> whole_tensors(const std::vector<Parameter>& table) {
   std::vector<LocalParameter> local;
   for (const Parameter& parameter : table) {
     local.push_back({parameter, tensor::whole(parameter.shape)});
+    local.back().partial = false;
   }
   return local;
 }

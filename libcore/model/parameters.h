@@ -45,6 +45,9 @@ struct LocalParameter : Parameter {  // `shape` stays global
   // not the tied head's copy of the embedding.
   bool primary = true;
   bool tied_end = false;  // a tied embedding that is cut off from its other use by the pipeline: gradients are summed
+  // `partial` says here what is so in this rank's layout: its gradient is one term of the sum over the tensor-parallel
+  // ranks that hold the same part of the tensor. The group holds `parts` different ones, this rank number `part`.
+  int part = 0, parts = 1;
 
   const tensor::Shape& local_shape() const { return box.extent; }
 };

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "libcore/base/error.h"
 #include "libcore/parallel/mesh.h"
 
@@ -13,6 +15,11 @@ using parallel::Range;
 
 Range part_of(std::int64_t count, const Shard& shard) {
   return parallel::partition(count, shard.tensor_size, shard.tensor_rank);
+}
+
+// How many ranks hold the same key/value head.
+int key_value_copies(const Config& config, const Shard& shard) {
+  return std::max(1, shard.tensor_size / static_cast<int>(config.key_value_heads));
 }
 
 // How many units the parameter's split dimension has, of the whole model.
@@ -38,7 +45,8 @@ tensor::Box box_of(const Parameter& parameter, const Config& config, const Shard
   const int dimension = parameter.split == Split::kRows ? 0 : 1;
   const std::int64_t units = unit_count(config, parameter.unit), size = parameter.shape[dimension] / units;
   check(size * units == parameter.shape[dimension], fmt::format("{} is split into whole units", parameter.name));
-  const Range mine = part_of(units, shard);
+  const Range mine =
+      parameter.unit == SplitUnit::kKeyValueHead ? key_value_heads_of(config, shard) : part_of(units, shard);
   box.offset = box.offset.with(dimension, mine.begin * size);
   box.extent = box.extent.with(dimension, mine.size() * size);
   return box;
@@ -75,7 +83,12 @@ Shard shard_of(const Config& config, const parallel::Groups& groups) {
 }
 
 Range heads_of(const Config& config, const Shard& shard) { return part_of(config.heads, shard); }
-Range key_value_heads_of(const Config& config, const Shard& shard) { return part_of(config.key_value_heads, shard); }
+Range key_value_heads_of(const Config& config, const Shard& shard) {
+  const int copies = key_value_copies(config, shard);
+  if (copies == 1) return part_of(config.key_value_heads, shard);
+  const int head = shard.tensor_rank / copies;
+  return {head, head + 1};
+}
 Range ffn_of(const Config& config, const Shard& shard) { return part_of(config.ffn_width, shard); }
 Range vocabulary_of(const Config& config, const Shard& shard) { return part_of(config.vocabulary, shard); }
 
@@ -95,11 +108,26 @@ std::vector<LocalParameter> local_parameters(const Config& config, const Shard& 
     LocalParameter mine{parameter, box_of(parameter, config, shard)};
     mine.tied_end = config.tied_embeddings && is_token_embedding(parameter) && shard.first != shard.last;
     const bool is_copy = mine.tied_end && shard.last;
-    const bool is_replica = parameter.split == Split::kReplicated && shard.tensor_rank != 0;
-    mine.primary = !is_copy && !is_replica;
+    // Ranks [0, copies), [copies, 2 copies), .. hold the same.
+    int copies = 1;
+    if (parameter.split == Split::kReplicated) copies = shard.tensor_size;
+    if (parameter.unit == SplitUnit::kKeyValueHead) copies = key_value_copies(config, shard);
+    mine.primary = !is_copy && shard.tensor_rank % copies == 0;
+    mine.partial = parameter.unit == SplitUnit::kKeyValueHead && copies > 1;
+    mine.part = shard.tensor_rank / copies;
+    mine.parts = shard.tensor_size / copies;
     local.push_back(std::move(mine));
   }
   return local;
+}
+
+std::vector<parallel::PartialGradient> partial_gradients(const Parameters& parameters) {
+  std::vector<parallel::PartialGradient> partial;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const LocalParameter& parameter = parameters.table()[i];
+    if (parameter.partial) partial.push_back({i, parameters.gradient(i), parameter.part, parameter.parts});
+  }
+  return partial;
 }
 
 }  // namespace convoy::model

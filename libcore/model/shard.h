@@ -5,6 +5,7 @@
 #include "libcore/comm/communicator.h"
 #include "libcore/model/parameters.h"
 #include "libcore/parallel/groups.h"
+#include "libcore/parallel/partial_sums.h"
 #include "libcore/parallel/partition.h"
 
 namespace convoy::model {
@@ -26,7 +27,8 @@ Shard shard_of(const Config& config, const parallel::Groups& groups);
 
 // The shard's share of heads, key/value heads, ffn width and vocabulary rows: partition() over the TP ranks. Model
 // wants heads and key/value heads to divide evenly, so that queries lie with their keys; ffn width and vocabulary need
-// not.
+// not. Where there are fewer key/value heads than ranks, neighbours hold the same one, each with queries of its own:
+// the gradient of that head is a sum over them.
 parallel::Range heads_of(const Config& config, const Shard& shard);
 parallel::Range key_value_heads_of(const Config& config, const Shard& shard);
 parallel::Range ffn_of(const Config& config, const Shard& shard);
@@ -38,5 +40,8 @@ Config local_config(const Config& config, const Shard& shard);
 // The rank's part of the parameter table, in table order. With several stages a tied embedding stands in the first and
 // in the last stage's table (index 0 in both), `tied_end` set; the first stage's is the primary one.
 std::vector<LocalParameter> local_parameters(const Config& config, const Shard& shard);
+
+// Those of the rank's gradients that parallel::PartialSums adds up.
+std::vector<parallel::PartialGradient> partial_gradients(const Parameters& parameters);
 
 }  // namespace convoy::model

@@ -40,9 +40,14 @@ bool below_one(std::string_view name, std::int64_t value, Problems& problems) {
 bool divides(std::int64_t extent, std::int64_t parts) { return extent % parts == 0; }
 bool covers(std::int64_t extent, std::int64_t parts) { return extent == 0 || extent >= parts; }
 
+// A rank has whole key/value heads, or shares one with its neighbours.
+bool key_value_heads_are_legal(std::int64_t heads, std::int64_t tensor) {
+  return divides(heads, tensor) || divides(tensor, heads);
+}
+
 bool tensor_is_legal(const ModelExtents& model, std::int64_t tensor) {
-  return divides(model.heads, tensor) && divides(model.key_value_heads, tensor) && covers(model.vocabulary, tensor) &&
-         covers(model.ffn_width, tensor);
+  return divides(model.heads, tensor) && key_value_heads_are_legal(model.key_value_heads, tensor) &&
+         covers(model.vocabulary, tensor) && covers(model.ffn_width, tensor);
 }
 
 void add_tensor_problems(std::int64_t tensor, const ModelExtents& model, Problems& problems) {
@@ -53,8 +58,8 @@ void add_tensor_problems(std::int64_t tensor, const ModelExtents& model, Problem
     problems.push_back(fmt::format("{}: {}; nearest legal values: {}", given, rule, nearest(tensor, largest, legal)));
   };
   if (!divides(model.heads, tensor)) add(fmt::format("{} heads are not divisible by it", model.heads));
-  if (model.key_value_heads != model.heads && !divides(model.key_value_heads, tensor))
-    add(fmt::format("{} key/value heads are not divisible by it", model.key_value_heads));
+  if (model.key_value_heads != model.heads && !key_value_heads_are_legal(model.key_value_heads, tensor))
+    add(fmt::format("{} key/value heads are not divisible by it, nor it by them", model.key_value_heads));
   if (!covers(model.vocabulary, tensor))
     add(fmt::format("a vocabulary of {} leaves a rank without rows", model.vocabulary));
   if (!covers(model.ffn_width, tensor))

@@ -103,6 +103,7 @@ struct RankState {
                                             static_cast<int>(run.micro_batches), groups.at.pipeline)),
         shard(model::shard_of(run.model, groups)),
         parameters(model::local_parameters(run.model, shard), tensor::DType::kF32, true),
+        partial_sums(*groups.tensor, model::partial_gradients(parameters)),
         data_parallel(*groups.data, gradients_of(parameters), tied_ends(parameters),
                       {.zero = run.layout.zero, .bucket_bytes = settings.bucket_bytes, .overlap = settings.overlap}),
         optimizer(parameters, kOptimizer, shares_of(data_parallel, parameters.size())),
@@ -118,7 +119,7 @@ struct RankState {
   }
 
   StepContext context() {
-    return {stream, groups, actions, parameters, model, data_parallel, optimizer, faults, &losses};
+    return {stream, groups, actions, parameters, model, partial_sums, data_parallel, optimizer, faults, &losses};
   }
 
   device::Stream stream{ops::cpu_backend(), 1};
@@ -126,6 +127,7 @@ struct RankState {
   std::vector<parallel::Action> actions;
   model::Shard shard;
   model::Parameters parameters;
+  parallel::PartialSums partial_sums;
   parallel::DataParallel data_parallel;
   optim::AdamW optimizer;
   model::Model model;

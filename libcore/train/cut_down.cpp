@@ -23,12 +23,14 @@ struct Heads {
 };
 
 // Two key/value heads a rank where the model has so many, and its group, unless that makes the model wide: then one,
-// and a smaller group.
+// and a smaller group. Where ranks share a head, as many as in the model.
 Heads heads_of(const model::Config& model, int tensor) {
-  Heads heads{.key_value = tensor, .group = model.heads / model.key_value_heads};
+  Heads heads{.key_value = std::min<std::int64_t>(tensor, model.key_value_heads),
+              .group = model.heads / model.key_value_heads};
   if (model.key_value_heads >= 2 * tensor && 2 * tensor * heads.group <= kHeads) heads.key_value = 2 * tensor;
+  const std::int64_t sharing = std::max<std::int64_t>(1, tensor / heads.key_value);  // ranks: each has queries
   const std::int64_t most = std::max<std::int64_t>(2, kHeads / heads.key_value);
-  heads.group = std::min(heads.group, most);
+  if (heads.group > most) heads.group = std::max<std::int64_t>(1, most / sharing) * sharing;
   return heads;
 }
 
@@ -49,8 +51,7 @@ std::vector<std::int64_t> layers_a_stage(const parallel::Layout& layout, std::in
 
 SmallRun cut_down(const model::Config& model, const parallel::Layout& layout, std::int64_t sequence_length,
                   std::int64_t micro_batch, std::int64_t micro_batches) {
-  check(layout.pipeline <= model.layers && model.key_value_heads % layout.tensor == 0,
-        "a layout is legal for its model");
+  check(layout.pipeline <= model.layers && model.heads % layout.tensor == 0, "a layout is legal for its model");
   SmallRun run{.model = model, .layout = layout};
   const std::vector<std::int64_t> split = layers_a_stage(layout, model.layers);
   run.layout.pipeline_split = split;

@@ -84,7 +84,10 @@ std::int64_t accumulate(const StepContext& context, const GlobalBatch& batch, do
   // Without a counted target the loss is 0 / 0: not finite, and the step is skipped like any other of that kind.
   const float scale = targets > 0 ? static_cast<float>(1.0 / static_cast<double>(targets)) : 0.0f;
   const std::vector<std::size_t> tied = tied_ends(context.parameters);
-  const auto ready = [&](std::size_t begin, std::size_t end) { report(context.data_parallel, tied, begin, end); };
+  const auto ready = [&](std::size_t begin, std::size_t end) {
+    context.partial_sums.sum(context.stream, begin, end);
+    report(context.data_parallel, tied, begin, end);
+  };
   loss_sum =
       groups.layout.pipeline == 1 ? run_whole(context, batch, scale, ready) : run_stages(context, batch, scale, ready);
   context.faults.interrupt();

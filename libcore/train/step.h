@@ -11,6 +11,7 @@
 #include "libcore/optim/adamw.h"
 #include "libcore/parallel/data_parallel.h"
 #include "libcore/parallel/groups.h"
+#include "libcore/parallel/partial_sums.h"
 #include "libcore/parallel/pipeline_schedule.h"
 #include "libcore/train/faults.h"
 #include "libcore/train/loader.h"
@@ -31,6 +32,7 @@ struct StepContext {
   const std::vector<parallel::Action>& actions;  // of this rank's stage
   model::Parameters& parameters;
   model::Model& model;
+  parallel::PartialSums& partial_sums;
   parallel::DataParallel& data_parallel;
   optim::AdamW& optimizer;
   const Faults& faults;

@@ -79,7 +79,8 @@ class Trainer {
   bool evaluation_is_due() const;
   bool save_is_due() const;
   StepContext context() {
-    return {stream_, setting_.groups, actions_, parameters_, model_, data_parallel_, optimizer_, faults_};
+    return {stream_,       setting_.groups, actions_,   parameters_, model_,
+            partial_sums_, data_parallel_,  optimizer_, faults_};
   }
 
   TrainerSetting setting_;
@@ -89,6 +90,7 @@ class Trainer {
   std::vector<parallel::Action> actions_;
   model::Shard shard_;
   model::Parameters parameters_;
+  parallel::PartialSums partial_sums_;
   parallel::DataParallel data_parallel_;
   optim::AdamW optimizer_;
   model::Model model_;

@@ -100,6 +100,7 @@ Trainer::Trainer(TrainerSetting setting, const checkpoint::Checkpoint* checkpoin
       actions_(actions_of(setting_.run, setting_.groups)),
       shard_(model::shard_of(setting_.run.model, setting_.groups)),
       parameters_(model::local_parameters(setting_.run.model, shard_), compute_dtype(setting_.run), true),
+      partial_sums_(*setting_.groups.tensor, model::partial_gradients(parameters_)),
       data_parallel_(*setting_.groups.data, gradients_of(parameters_), tied_ends(parameters_),
                      reduction_of(setting_.run, setting_.recorder)),
       optimizer_(parameters_, constants_of(setting_.run.options.optimizer),

@@ -70,5 +70,15 @@ TEST_F(CkptRanks, AReshardedCheckpointHasTheFilesThatARunOfTheLayoutWrites) {
   EXPECT_EQ(call("convoy-ckpt", {"diff", back.string(), (folder_ / "tensor").string()}).exit_code, 0);
 }
 
+// The model has two key/value heads: two ranks hold each, one of them stores it.
+TEST_F(CkptRanks, AKeyValueHeadThatRanksShareIsStoredOnce) {
+  const std::filesystem::path shared = train("shared", {"--tensor-parallel", "4"});
+  const std::filesystem::path to_two = reshard(shared, "to-two", {"--tensor-parallel", "2"});
+  const std::filesystem::path back = reshard(to_two, "back", {"--tensor-parallel", "4"});
+  EXPECT_EQ(places_of(back), places_of(shared));
+  EXPECT_EQ(call("convoy-ckpt", {"diff", to_two.string(), (folder_ / "shared").string()}).exit_code, 0);
+  EXPECT_EQ(call("convoy-ckpt", {"verify", shared.string(), "--deep"}).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace convoy::apps

@@ -336,6 +336,17 @@ INSTANTIATE_TEST_SUITE_P(
                                    {8, {"--tensor-parallel", "2", "--pipeline-parallel", "2", "--micro-batch-size", "2"}}})),
     layout_test_name);
 
+// Four and eight ranks share its two key/value heads.
+INSTANTIATE_TEST_SUITE_P(
+    SharedHeads, LayoutParity,
+    testing::Combine(
+        testing::Values("llama-gqa"),
+        testing::Values(LayoutCase{"tp4", {4, {"--tensor-parallel", "4"}}},
+                        LayoutCase{"tp8", {8, {"--tensor-parallel", "8"}}},
+                        LayoutCase{"tp4 dp2 zero1",
+                                   {8, {"--tensor-parallel", "4", "--micro-batch-size", "2", "--zero", "1"}}})),
+    layout_test_name);
+
 class LayoutParityBf16 : public LayoutParity {};
 
 TEST_P(LayoutParityBf16, Bf16) { case_.check_bf16(launch_); }

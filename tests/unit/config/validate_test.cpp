@@ -146,7 +146,7 @@ TEST(Validate, RefusesLayoutsThatTheWorldOrTheModelDoesNotAllow) {
   RunOptions options = sound_options();
   Facts facts = sound_facts();
   facts.machine.world = 6;
-  options.layout.tensor_parallel = 4;
+  options.layout.tensor_parallel = 5;
   options.layout.pipeline_split = "4,x";
   const Problems problems = problems_of(options, facts);
   EXPECT_THAT(problems.usage, ElementsAre(HasSubstr("--pipeline-split '4,x'")));

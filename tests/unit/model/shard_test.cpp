@@ -148,6 +148,41 @@ TEST(Shard, ReplicatedTensorsCountOnTheFirstTensorParallelRankAlone) {
   }
 }
 
+// By hand: four ranks, two key/value heads of 8 elements; ranks 2 and 3 have the second one.
+TEST(Shard, RanksShareAKeyValueHeadWhereThereAreFewerOfThem) {
+  Config config = llama_gqa();
+  config.attention_bias = true;
+  const std::string layer = "model.layers.1.self_attn.";
+  for (int rank = 0; rank < 4; ++rank) {
+    const Shard shard = tensor_part(config, rank, 4);
+    EXPECT_EQ(key_value_heads_of(config, shard), (Range{rank / 2, rank / 2 + 1}));
+    EXPECT_EQ(local_config(config, shard).heads, 2);
+    EXPECT_EQ(local_config(config, shard).key_value_heads, 1);
+    const std::vector<LocalParameter> local = local_parameters(config, shard);
+    for (const char* name : {"k_proj.weight", "v_proj.weight", "k_proj.bias", "v_proj.bias"}) {
+      const LocalParameter& parameter = find(local, layer + name);
+      EXPECT_EQ(parameter.box.offset[0], 8 * (rank / 2)) << name;
+      EXPECT_EQ(parameter.box.extent[0], 8) << name;
+      EXPECT_EQ(parameter.primary, rank % 2 == 0) << name;
+      EXPECT_TRUE(parameter.partial) << name;
+      EXPECT_EQ(parameter.part, rank / 2) << name;
+      EXPECT_EQ(parameter.parts, 2) << name;
+    }
+    EXPECT_EQ(find(local, layer + "q_proj.weight").box, (Box{{16 * rank, 0}, {16, 64}}));
+    for (const LocalParameter& parameter : local)
+      EXPECT_EQ(parameter.partial, parameter.unit == SplitUnit::kKeyValueHead) << parameter.name;
+  }
+}
+
+TEST(Shard, NothingIsPartialWhereRanksHaveKeyValueHeadsOfTheirOwn) {
+  const Config config = llama_gqa();
+  Parameters parameters(local_parameters(config, tensor_part(config, 1, 2)), tensor::DType::kF32, true);
+  EXPECT_TRUE(partial_gradients(parameters).empty());
+  Parameters shared(local_parameters(config, tensor_part(config, 1, 4)), tensor::DType::kF32, true);
+  EXPECT_EQ(partial_gradients(shared).size(), 2u * 4u);
+  EXPECT_EQ(shared.table()[partial_gradients(shared)[1].parameter].name, "model.layers.0.self_attn.v_proj.weight");
+}
+
 TEST(Shard, StagesHoldTheirLayersAndTheEndsTheRest) {
   const Config config = llama_gqa();
   const std::vector<std::string> first = names(local_parameters(config, stage(0, 1, true, false)));
@@ -192,6 +227,18 @@ TEST(Shard, PrimaryPartsAddUpToTheModel) {
       }
     }
     EXPECT_EQ(count, parameter_count(parameter_table(config)));
+  }
+}
+
+TEST(Shard, ASharedKeyValueHeadIsCountedOnce) {
+  for (const int ranks : {1, 2, 4, 8}) {
+    std::int64_t count = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+      for (const LocalParameter& parameter : local_parameters(llama_gqa(), tensor_part(llama_gqa(), rank, ranks))) {
+        if (parameter.primary) count += parameter.box.count();
+      }
+    }
+    EXPECT_EQ(count, parameter_count(parameter_table(llama_gqa()))) << ranks << " ranks";
   }
 }
 

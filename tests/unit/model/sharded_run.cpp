@@ -97,6 +97,7 @@ ShardedRun::ShardedRun(comm::Communicator& world, const Config& config, const Sh
       groups_(parallel::make_groups(world, options.layout)),
       shard_(shard_of(config, groups_)),
       parameters_(local_parameters(config, shard_), options.dtype, true),
+      partial_sums_(*groups_.tensor, partial_gradients(parameters_)),
       optimizer_(parameters_, constants),
       actions_(actions_of(options, groups_)),
       model_(stream_, config, parameters_, shard_,
@@ -132,6 +133,7 @@ GradientsReady ShardedRun::counting(bool last) {
   if (!last) return {};
   return [this](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) ++reports_[i];
+    if (options_.sum_partial) partial_sums_.sum(stream_, begin, end);
   };
 }
 

@@ -37,7 +37,7 @@ struct ShardedOptions {
   tensor::DType dtype = tensor::DType::kF32;
   std::int64_t batch = 1, sequence = 1;  // of a micro-batch
   int micro_batches = 1;
-  bool sum_tied_ends = true;  // false: the mistake that the tests must see
+  bool sum_tied_ends = true, sum_partial = true;  // false: the mistake that the tests must see
 };
 
 class ShardedRun {
@@ -74,6 +74,7 @@ class ShardedRun {
   parallel::Groups groups_;
   Shard shard_;
   Parameters parameters_;
+  parallel::PartialSums partial_sums_;
   optim::AdamW optimizer_;
   std::vector<parallel::Action> actions_;
   Model model_;

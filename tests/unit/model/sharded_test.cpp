@@ -170,6 +170,24 @@ TEST_P(Sharded, ComputesWhatOneRankComputes) {
   }
 }
 
+// Two and four ranks share one key/value head, four share two: whose gradients are then sums over them.
+TEST(ShardedModel, ComputesWhatOneRankComputesWhereRanksShareAKeyValueHead) {
+  constexpr int kMicroBatches = 2;
+  for (const auto& [heads, tensor, pipeline] : {std::tuple{1, 2, 1}, {1, 4, 1}, {2, 4, 1}, {1, 2, 2}, {2, 4, 3}}) {
+    SCOPED_TRACE(testing::Message() << heads << " heads, tensor " << tensor << ", pipeline " << pipeline);
+    Config config = tiny(Architecture::kLlama, false);
+    config.key_value_heads = heads;
+    const Data data(config, kMicroBatches, true);
+    Outcome one, got;
+    run_step(config, options_of(1, 1, kMicroBatches), data, one);
+    run_step(config, options_of(tensor, pipeline, kMicroBatches), data, got);
+    EXPECT_NEAR(got.evaluated.sum, one.evaluated.sum, kRounding * one.evaluated.sum);
+    EXPECT_NEAR(got.trained.sum, one.trained.sum, kRounding * one.trained.sum);
+    EXPECT_NEAR(got.norm, one.norm, kRounding * one.norm);
+    expect_near(got.gradients, one.gradients);
+  }
+}
+
 class ShardedUntied : public Sharded {};
 
 // Nothing is added in another order. (The two uses of a tied embedding would be.)
@@ -229,6 +247,25 @@ TEST(ShardedModel, ATiedEmbeddingHasAnotherGradientIfItsEndsAreNotSummed) {
     });
   }
   EXPECT_GT(std::abs(norms[0] - norms[1]), 0.05 * norms[0]);
+}
+
+TEST(ShardedModel, ASharedKeyValueHeadHasAnotherGradientIfItsTermsAreNotSummed) {
+  Config config = tiny(Architecture::kLlama, false);
+  config.key_value_heads = 1;
+  const Data data(config, 1, false);
+  double norms[2] = {};
+  for (const bool sum : {true, false}) {
+    ShardedOptions options = options_of(2, 1, 1);
+    options.sum_partial = sum;
+    comm::run_ranks(2, [&](comm::Communicator& world) {
+      ShardedRun run(world, config, options, {});
+      fill(run);
+      run.accumulate(data.batches, kScale);
+      const double norm = run.gradient_norm();
+      if (world.rank() == 0) norms[sum ? 0 : 1] = norm;
+    });
+  }
+  EXPECT_GT(std::abs(norms[0] - norms[1]), 0.01 * norms[0]);
 }
 
 TEST(ShardedModel, KeepsFewerBytesThanTheWholeModel) {

@@ -65,13 +65,22 @@ TEST(Mesh, HeadsThatDoNotDivideNameTheNearestLegalSizes) {
               ElementsAre("--tensor-parallel 3: 8 heads are not divisible by it; nearest legal values: 2, 4"));
 }
 
-TEST(Mesh, KeyValueHeadsThatDoNotDivideAreRefusedToo) {
-  EXPECT_THAT(problems({.tensor = 8}, 8),
-              ElementsAre("--tensor-parallel 8: 4 key/value heads are not divisible by it; nearest legal values: 4"));
-  EXPECT_THAT(
-      problems({.tensor = 3}, 3),
-      ElementsAre("--tensor-parallel 3: 8 heads are not divisible by it; nearest legal values: 2, 4",
-                  "--tensor-parallel 3: 4 key/value heads are not divisible by it; nearest legal values: 2, 4"));
+TEST(Mesh, RanksMayShareAKeyValueHead) {
+  EXPECT_THAT(problems({.tensor = 8}, 8), IsEmpty());
+  const ModelExtents one{.layers = 4, .heads = 8, .key_value_heads = 1, .ffn_width = 96, .vocabulary = 257};
+  EXPECT_THAT(problems({.tensor = 4}, 4, 8, 1, one), IsEmpty());
+}
+
+TEST(Mesh, KeyValueHeadsThatNeitherDivideNorAreSharedAlikeAreRefused) {
+  EXPECT_THAT(problems({.tensor = 3}, 3),
+              ElementsAre("--tensor-parallel 3: 8 heads are not divisible by it; nearest legal values: 2, 4",
+                          "--tensor-parallel 3: 4 key/value heads are not divisible by it, nor it by them; nearest "
+                          "legal values: 2, 4"));
+  // Six ranks would share four heads: two of them one and a half.
+  const ModelExtents model{.layers = 4, .heads = 12, .key_value_heads = 4, .ffn_width = 96, .vocabulary = 257};
+  EXPECT_THAT(problems({.tensor = 6}, 6, 12, 1, model),
+              ElementsAre("--tensor-parallel 6: 4 key/value heads are not divisible by it, nor it by them; nearest "
+                          "legal values: 4, 12"));
 }
 
 TEST(Mesh, EveryRankNeedsRowsOfTheVocabularyAndOfTheFfn) {

@@ -82,6 +82,20 @@ TEST(CheckLayout, LlamaTrainsAlikeInEveryLayout) {
   }
 }
 
+// Of one head each rank has queries of its own, so that the sum of its gradient is made over two or four of them.
+TEST(CheckLayout, RanksThatShareAKeyValueHeadTrainAlike) {
+  model::Config config = model::preset("llama-15m");
+  config.heads = 8;
+  config.key_value_heads = 2;
+  for (const parallel::Layout& layout : {parallel::Layout{.tensor = 4}, parallel::Layout{.tensor = 8},
+                                         parallel::Layout{.tensor = 4, .pipeline = 2, .data = 2, .zero = 1}}) {
+    SCOPED_TRACE(text(layout));
+    const SmallRun run = cut_down(config, layout, 16, 2, 3);
+    EXPECT_EQ(run.model.key_value_heads, 2);
+    expect_equal(run);
+  }
+}
+
 TEST(CheckLayout, FewerMicroBatchesThanStagesTrainAlike) {
   expect_equal(gpt2({.pipeline = 3}, 1));
   expect_equal(llama({.pipeline = 3}, 2));
@@ -204,6 +218,23 @@ TEST(CheckLayout, SeesEverySumOverTheTensorRanksThatIsLeftOut) {
   EXPECT_GE(losses, 6);  // embedding, attention and ffn of two layers, classifier
   EXPECT_THAT(names, ElementsAre("transformer.ln_f.bias", "transformer.h.1.ln_2.bias", "transformer.h.1.ln_1.bias",
                                  "transformer.h.0.ln_2.bias", "transformer.h.0.ln_1.bias"));
+}
+
+// The last call of a step over the tensor ranks adds up the shared key/value head of the first layer.
+TEST(CheckLayout, NamesTheKeyValueHeadWhoseTermsAreNotSummed) {
+  model::Config config = model::preset("llama-15m");
+  config.heads = 4;
+  config.key_value_heads = 1;
+  std::vector<std::string> names;
+  for (int call = 0;; ++call) {
+    ASSERT_LT(call, 100);
+    const LayoutReport report = check_broken(cut_down(config, {.tensor = 2}, 16, 2, 1), &parallel::Groups::tensor,
+                                             Broken::Call::kAllReduce, call, 1, 1);
+    if (report.equal()) break;  // there are no more calls
+    if (report.first->what == Compared::kGradient) names.push_back(report.first->name);
+  }
+  EXPECT_THAT(names, testing::Contains("model.layers.1.self_attn.v_proj.weight"));
+  EXPECT_EQ(names.back(), "model.layers.0.self_attn.v_proj.weight");
 }
 
 TEST(CheckLayout, NamesTheTensorWhoseShareIsNotReduced) {

@@ -19,6 +19,7 @@ struct TinyLayout {
 
 inline std::vector<TinyLayout> tiny_layouts() {
   return {{"tp2", 2, 1, 1},
+          {"tp4", 4, 1, 1},  // Llama's ranks share its two key/value heads
           {"pp2", 1, 2, 1},
           {"pp2_gpipe", 1, 2, 1, 0, "gpipe"},
           {"dp2", 1, 1, 2},
@@ -27,7 +28,8 @@ inline std::vector<TinyLayout> tiny_layouts() {
           {"tp2_dp2_zero1", 2, 1, 2, 1},
           {"pp2_dp2", 1, 2, 2},
           {"pp2_dp2_zero1", 1, 2, 2, 1},
-          {"tp2_pp2_dp2_zero1", 2, 2, 2, 1}};
+          {"tp2_pp2_dp2_zero1", 2, 2, 2, 1},
+          {"tp4_dp2_zero1", 4, 1, 2, 1}};
 }
 
 inline config::RunOptions with_layout(config::RunOptions options, const TinyLayout& layout) {

@@ -20,13 +20,14 @@ struct TinyModel {
       : stream(ops::cpu_backend(), 1),
         config(model::parse_config(tiny_llama(), "tiny")),
         parameters(model::parameter_table(config), tensor::DType::kF32, true),
+        partial_sums(*groups.tensor, {}),
         data_parallel(*groups.data, views(), {}, {}),
         optimizer(parameters, {}),
         model(stream, config, parameters, batch, 8, true) {
     initialise(stream, parameters, 1, optimizer);
     model.pack(stream);
   }
-  StepContext context() { return {stream, groups, actions, parameters, model, data_parallel, optimizer, faults}; }
+  StepContext context() { return {stream, groups, actions, parameters, model, partial_sums, data_parallel, optimizer, faults}; }
   StepResult run(const GlobalBatch& batch) {
     double loss_sum = 0.0;
     const std::int64_t targets = accumulate(context(), batch, loss_sum);
@@ -54,6 +55,7 @@ struct TinyModel {
   device::Stream stream;
   model::Config config;
   model::Parameters parameters;
+  parallel::PartialSums partial_sums;
   parallel::DataParallel data_parallel;
   optim::AdamW optimizer;
   model::Model model;
