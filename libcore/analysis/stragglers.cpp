@@ -56,6 +56,8 @@ class Judge {
     const double chance = std::max(kMedianError * step_noise_ / std::sqrt(values),
                                    block_noise_ / std::sqrt(std::max(1.0, values / static_cast<double>(kBlockSteps))));
     const bool of_part = candidate.slow.values < candidate.slow.outside;
+    if (of_part && (affected < floors_.affected_of_part * values || candidate.step_seconds < floors_.seconds_of_part))
+      return false;
     return candidate.slow.excess >= (of_part ? floors_.sigmas_of_part : floors_.sigmas) * std::hypot(chance, spread_);
   }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the recorder costs: an event, a phase, a step; and the share of a step of about 100 ms with 512 events (12
 // layers under tensor parallelism call 480 times in 10 micro-batches) and with 2,048, as the difference of pairs of the
-// same fixed work with and without it, which take turns. Times are of the processor (CLOCK_THREAD_CPUTIME_ID), so that
-// a busy machine disturbs them little. Run by hand: recorder_bench [FOLDER]
+// same fixed work with and without it, which take turns. Run by hand: recorder_bench [FOLDER]
 #include <fmt/format.h>
 #include <time.h>
 
@@ -122,43 +121,51 @@ void recording_alone(const RecorderOptions& options, const char* what) {
   fmt::print("{}  {:7.1f} us a step = {:.4f} % of 100 ms [{}]\n", what, cost / 1e3, cost / 1e6, kept % 10);
 }
 
-// A pair is one computation of the step, about 1.6 ms, with and without: what disturbs one is likely to disturb the
-// other. The step's own begin and end are counted with those that record. In the control neither of a pair records:
-// what it shows is the machine's noise.
+// Work, and one communication after it. Never inlined: the compiler would make a second copy for the null recorder, and
+// pairs would compare two loops.
+[[gnu::noinline]] std::uint64_t piece(Recorder* recorder, int sequence, std::uint64_t value, int rounds) {
+  value = work(value, rounds);
+  const CommunicationScope call({recorder, false}, {.group = GroupKind::kTensor, .sequence = sequence, .bytes = 65536});
+  return value;
+}
+
+// What an event adds to the work before it: the median of pairs of the same work with and without, some 50 or 200 us
+// apart, so that what disturbs one rarely decides. A computation is an event and a phase as a communication is, and
+// counts as one; the step's own begin and end are added. In the control neither of a pair records: what it shows is the
+// machine's noise.
 void share_of_a_step(const RecorderOptions& options, int events, bool is_control) {
   Recorder recorder(header(), options);
   settle(recorder);
-  const double begin = cpu_ns();
-  std::uint64_t kept = computation(nullptr, 0, events, 10000);
-  const int rounds = static_cast<int>(10000 * 100e6 / kComputations / (cpu_ns() - begin));
-  std::vector<double> off, difference, ends;
+  const int pieces = events + kComputations;
+  const std::uint64_t begin = now_ns();
+  std::uint64_t kept = work(1, 1 << 22);
+  const int rounds = static_cast<int>((1 << 22) * 100e6 / pieces / static_cast<double>(now_ns() - begin));
+  std::vector<double> difference, ends;
   for (int step = 0; step < kSteps; ++step) {
-    const double start = cpu_ns();
+    const std::uint64_t start = now_ns();
     recorder.begin_step(5 + step);
-    double ends_of_step = cpu_ns() - start;
-    for (int i = 0; i < kComputations; ++i) {
+    auto ends_of_step = static_cast<double>(now_ns() - start);
+    for (int i = 0; i < pieces; ++i) {
       double time[2] = {};
       for (const int turn : {i % 2, 1 - i % 2}) {
-        const double from = cpu_ns();
-        kept += computation(turn == 1 && !is_control ? &recorder : nullptr, i, events, rounds);
-        time[turn] = cpu_ns() - from;
+        const std::uint64_t from = now_ns();
+        kept = piece(turn == 1 && !is_control ? &recorder : nullptr, i, kept, rounds);
+        time[turn] = static_cast<double>(now_ns() - from);
       }
-      off.push_back(time[0]);
       difference.push_back(time[1] - time[0]);
     }
-    const double last = cpu_ns();
+    const std::uint64_t last = now_ns();
     recorder.end_step(1, 0);
-    ends.push_back(ends_of_step + cpu_ns() - last);
+    ends.push_back(ends_of_step + static_cast<double>(now_ns() - last));
   }
-  const double without = kComputations * median(off),
-               cost = kComputations * median(difference) + (is_control ? 0.0 : median(ends));
+  const double an_event = median(difference), cost = pieces * an_event + (is_control ? 0.0 : median(ends));
   std::vector<double> deviations;
-  for (const double value : difference) deviations.push_back(std::abs(value - median(difference)));
+  for (const double value : difference) deviations.push_back(std::abs(value - an_event));
   // 1.4826 MAD is a standard deviation, and a median's error 1.25 of a mean's.
   const double error = 1.4826 * 1.25 * median(deviations) / std::sqrt(static_cast<double>(difference.size()));
-  fmt::print("{}, {:4} events: step of {:.1f} ms, {:+.1f} us +- {:.1f} = {:+.4f} % ({} pairs) [{}]\n",
-             is_control ? "control" : "paired ", events, without / 1e6, cost / 1e3, kComputations * error / 1e3,
-             100 * cost / without, difference.size(), kept % 10);
+  fmt::print("{}, {:4} events: {:5.1f} +- {:.1f} ns an event, {:+.1f} us = {:+.4f} % of 100 ms ({} pairs) [{}]\n",
+             is_control ? "control" : "paired ", events, an_event, error, cost / 1e3, cost / 1e6, difference.size(),
+             kept % 10);
 }
 
 }  // namespace
