@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -18,6 +17,7 @@
 
 #include "libcore/base/error.h"
 #include "libcore/base/log.h"
+#include "libcore/base/temporary_name.h"
 
 namespace convoy {
 namespace {
@@ -85,12 +85,6 @@ Path without_trailing_slash(Path path) {
   return path.has_filename() || !path.has_parent_path() ? path : path.parent_path();
 }
 
-// Hidden, next to its target (rename works within a file system only), and not taken by another process or thread.
-Path temporary_sibling(const Path& path) {
-  static std::atomic<int> counter{0};
-  return parent_of(path) / fmt::format(".{}.{}-{}.tmp", path.filename().string(), ::getpid(), counter.fetch_add(1));
-}
-
 // rename(2) replaces an empty directory without a word, so the kernel is asked not to, where the file system can.
 bool rename_without_replacing(const Path& from, const Path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
@@ -134,9 +128,12 @@ std::string read_file(const Path& path, std::string_view what) {
   return content;
 }
 
-AtomicFile::AtomicFile(Path path) : path_(std::move(path)), temporary_(temporary_sibling(path_)) {
+AtomicFile::AtomicFile(Path path) : path_(std::move(path)) {
   if (std::filesystem::is_directory(path_)) refuse(EISDIR, "write", "", path_);
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);
+  do {
+    temporary_ = temporary_sibling(path_);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);
+  } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) refuse(errno, "create", "", path_);
 }
 
