@@ -21,6 +21,7 @@ namespace convoy::data {
 namespace {
 
 constexpr std::size_t kRawBytes = std::size_t{256} << 10;
+constexpr std::size_t kUnlimited = ~std::size_t{0};
 constexpr int kWaitMilliseconds = 100;
 constexpr int kGzipWindow = 15 + 16;   // zlib: the largest window, gzip framing
 constexpr int kLongestWindowLog = 31;  // zstd --long=31, the format's largest on 64-bit machines
@@ -32,11 +33,13 @@ class RawFile {
  public:
   RawFile(const InputFile& file, std::function<void()> while_waiting)
       : name_(shown(file)), while_waiting_(std::move(while_waiting)), buffer_(kRawBytes) {
-    descriptor_ = file.name == "-" ? STDIN_FILENO : ::open(file.name.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ >= 0) return;
-    const std::string message = fmt::format("cannot open input '{}': {}", name_, std::strerror(errno));
-    if (errno == ENOENT || errno == ENOTDIR) throw ConfigError(message);
-    throw EnvironmentError(message);
+    descriptor_ = file.name == "-" ? STDIN_FILENO : ::open(file.to_open().c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor_ < 0) {
+      const std::string message = fmt::format("cannot open input '{}': {}", name_, std::strerror(errno));
+      if (errno == ENOENT || errno == ENOTDIR) throw ConfigError(message);
+      throw EnvironmentError(message);
+    }
+    if (file.range) seek(*file.range);
   }
   ~RawFile() {
     if (descriptor_ > STDIN_FILENO) ::close(descriptor_);
@@ -69,14 +72,29 @@ class RawFile {
       end_ -= begin_;
       begin_ = 0;
     }
+    const std::size_t room = std::min(buffer_.size() - end_, left_);
+    if (room == 0) return false;
     wait();
     ssize_t got;
     do {
-      got = ::read(descriptor_, buffer_.data() + end_, buffer_.size() - end_);
+      got = ::read(descriptor_, buffer_.data() + end_, room);
     } while (got < 0 && errno == EINTR);
     if (got < 0) throw EnvironmentError(fmt::format("cannot read input '{}': {}", name_, std::strerror(errno)));
+    if (got == 0 && left_ != kUnlimited) {
+      throw DataError(fmt::format("{}: the file ends {} bytes before the range that is to be read: it was changed; plan again", name_, left_));
+    }
     end_ += static_cast<std::size_t>(got);
+    if (left_ != kUnlimited) left_ -= static_cast<std::size_t>(got);
     return got > 0;
+  }
+
+  void seek(const ByteRange& range) {
+    if (::lseek(descriptor_, range.begin, SEEK_SET) < 0) {
+      const int error = errno;
+      ::close(descriptor_);
+      throw EnvironmentError(fmt::format("cannot read input '{}' from byte {} on: {}", name_, range.begin, std::strerror(error)));
+    }
+    left_ = static_cast<std::size_t>(range.size());
   }
 
   void wait() const {
@@ -89,6 +107,7 @@ class RawFile {
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;
   std::int64_t offset_ = 0;
+  std::size_t left_ = kUnlimited;  // of the range
   int descriptor_ = -1;
 };
 
@@ -102,6 +121,10 @@ bool starts_zstd(std::string_view bytes) {
   const bool skippable = bytes.size() >= 4 && (static_cast<unsigned char>(bytes[0]) & 0xf0u) == 0x50u &&
                          bytes.substr(1, 3) == "\x2a\x4d\x18";
   return skippable || bytes.starts_with("\x28\xb5\x2f\xfd");
+}
+
+bool is_gzip(std::string_view name, std::string_view bytes) {
+  return starts_gzip(bytes) || (name.ends_with(".gz") && !starts_zstd(bytes));
 }
 
 class Gzip {
@@ -214,12 +237,17 @@ class Zstd {
 
 }  // namespace
 
+bool is_compressed(std::string_view name, std::string_view bytes) {
+  return is_gzip(name, bytes) || starts_zstd(bytes) || name.ends_with(".zst");
+}
+
 struct ByteStream::State {
   State(const InputFile& file, std::function<void()> while_waiting) : raw(file, std::move(while_waiting)) {
+    if (file.range) return;
     const std::string_view bytes = raw.at_least(4);
-    if (starts_gzip(bytes) || (file.name.ends_with(".gz") && !starts_zstd(bytes))) {
+    if (is_gzip(file.name, bytes)) {
       gzip = std::make_unique<Gzip>();
-    } else if (starts_zstd(bytes) || file.name.ends_with(".zst")) {
+    } else if (is_compressed(file.name, bytes)) {
       zstd = std::make_unique<Zstd>();
     }
   }

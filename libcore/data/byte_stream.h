@@ -9,14 +9,18 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "libcore/data/input_list.h"
 
 namespace convoy::data {
 
+// Whether a file of this name that begins with `bytes` (4 of them decide) is read as gzip or zstd.
+bool is_compressed(std::string_view name, std::string_view bytes);
+
 class ByteStream {
  public:
-  // A missing file is a ConfigError, one that cannot be opened an EnvironmentError. `while_waiting` is called now and then
+  // A range is read as it is, never decompressed; a file that ends before its range does is a DataError. A missing file is a ConfigError, one that cannot be opened an EnvironmentError. `while_waiting` is called now and then
   // while a pipe has nothing to read, and throws to give up.
   explicit ByteStream(const InputFile& file, std::function<void()> while_waiting = {});
   ~ByteStream();
@@ -25,7 +29,7 @@ class ByteStream {
 
   // Fills as much of `out` as there is; less than its size only at the end.
   std::size_t read(std::span<char> out);
-  std::int64_t consumed() const;  // bytes of the file read so far, compressed ones if it is compressed
+  std::int64_t consumed() const;  // bytes of the file (or range) read so far, compressed ones if it is compressed
 
  private:
   struct State;

@@ -15,19 +15,6 @@ namespace {
 
 constexpr std::int64_t kBlockTokens = 1 << 18;
 
-void check_sum(const Path& path, const std::string& key, const std::string& expected) {
-  const MappedFile file(path, "dataset file");
-  constexpr std::size_t kBlock = std::size_t{4} << 20;
-  Xxh3Stream sum;
-  for (std::size_t at = 0; at < file.bytes().size(); at += kBlock) {
-    sum.update(file.bytes().subspan(at, std::min(kBlock, file.bytes().size() - at)));
-  }
-  if (sum.hex() == expected) return;
-  throw DataError(fmt::format("{}: the checksum of its bytes is {}, the metadata's \"{}\" is {}: the file was damaged or changed after "
-                              "it was written; encode it again or restore it",
-                              path.string(), sum.hex(), key, expected));
-}
-
 struct Bounds {
   std::int64_t vocabulary;  // 0: unknown
   std::int32_t eos_id;        // -1: documents need not end with it
@@ -67,6 +54,23 @@ void check_ends(const IndexedDataset& dataset, const Bounds& bounds) {
 }
 
 }  // namespace
+
+void expect_sum(const Path& path, const std::string& key, const std::string& expected, const std::string& found) {
+  if (found == expected) return;
+  throw DataError(fmt::format("{}: the checksum of its bytes is {}, the metadata's \"{}\" is {}: the file was damaged or changed after "
+                              "it was written; encode it again or restore it",
+                              path.string(), found, key, expected));
+}
+
+void check_sum(const Path& path, const std::string& key, const std::string& expected) {
+  const MappedFile file(path, "dataset file");
+  constexpr std::size_t kBlock = std::size_t{4} << 20;
+  Xxh3Stream sum;
+  for (std::size_t at = 0; at < file.bytes().size(); at += kBlock) {
+    sum.update(file.bytes().subspan(at, std::min(kBlock, file.bytes().size() - at)));
+  }
+  expect_sum(path, key, expected, sum.hex());
+}
 
 DatasetCheck check_dataset(const Path& prefix, bool foreign, const std::function<void(std::int64_t done, std::int64_t total)>& progress) {
   const IndexedDataset dataset(prefix, foreign);

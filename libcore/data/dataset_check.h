@@ -23,4 +23,8 @@ struct DatasetCheck {
 // Throws DataError naming file, field and offset at the first thing that does not hold.
 DatasetCheck check_dataset(const Path& prefix, bool foreign, const std::function<void(std::int64_t done, std::int64_t total)>& progress);
 
+// DataError unless the XXH3-128 of the file, or `found` of one that was read already, is what the metadata's `key` says.
+void check_sum(const Path& path, const std::string& key, const std::string& expected);
+void expect_sum(const Path& path, const std::string& key, const std::string& expected, const std::string& found);
+
 }  // namespace convoy::data

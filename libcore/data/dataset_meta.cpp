@@ -5,6 +5,7 @@
 
 #include "libcore/base/error.h"
 #include "libcore/data/indexed_dataset.h"
+#include "libcore/data/json_fields.h"
 
 namespace convoy::data {
 namespace {
@@ -19,42 +20,12 @@ Path with_suffix(const Path& prefix, const char* suffix) {
   return path;
 }
 
-const Json& member(const Json& object, const char* key, Json::value_t kind, const Path& path) {
-  const auto found = object.find(key);
-  const bool number = kind == Json::value_t::number_integer;
-  if (found == object.end() || !(number ? found->is_number_integer() : found->type() == kind)) {
-    throw DataError(fmt::format("{}: \"{}\" is {}, expected a {}: write the dataset again", path.string(), key,
-                                found == object.end() ? "missing" : found->type_name(),
-                                number ? "whole number" : Json(kind).type_name()));
-  }
-  return *found;
-}
-
-std::int64_t number(const Json& object, const char* key, const Path& path) {
-  const auto value = member(object, key, Json::value_t::number_integer, path).get<std::int64_t>();
-  if (value < 0) throw DataError(fmt::format("{}: \"{}\" is {}, expected at least 0", path.string(), key, value));
-  return value;
-}
-
-std::string text(const Json& object, const char* key, const Path& path) {
-  return member(object, key, Json::value_t::string, path).get<std::string>();
-}
-
-Json parse(const Path& path) {
-  Json json = Json::parse(read_file(path, "dataset metadata"), nullptr, false);
-  if (!json.is_object()) {
-    throw DataError(fmt::format("{}: not a JSON object: the file is damaged, write the dataset again", path.string()));
-  }
-  return json;
-}
-
-std::optional<std::int32_t> eos_of(const Json& json, const Path& path) {
+std::optional<std::int32_t> eos_of(const Json& json, const JsonFile& file) {
   const auto found = json.find("eos_id");
   if (found == json.end() || found->is_null()) return std::nullopt;
-  const std::int64_t id = number(json, "eos_id", path), vocabulary = number(json, "vocab_size", path);
+  const std::int64_t id = count_field(json, "eos_id", file), vocabulary = count_field(json, "vocab_size", file);
   if (id >= vocabulary) {
-    throw DataError(fmt::format("{}: \"eos_id\" is {}, beyond \"vocab_size\" {}: write the dataset again", path.string(), id,
-                                vocabulary));
+    throw DataError(fmt::format("{}: \"eos_id\" is {}, beyond \"vocab_size\" {}: {}", file.name, id, vocabulary, file.remedy));
   }
   return static_cast<std::int32_t>(id);
 }
@@ -66,24 +37,24 @@ Path idx_path(const Path& prefix) { return with_suffix(prefix, ".idx"); }
 Path meta_path(const Path& prefix) { return with_suffix(prefix, ".meta.json"); }
 
 DatasetMeta read_meta(const Path& prefix) {
-  const Path path = meta_path(prefix);
-  const Json json = parse(path);
-  const std::int64_t version = number(json, "format_version", path);
+  const JsonFile file{meta_path(prefix).string(), "write the dataset again"};
+  const Json json = parse_object(read_file(file.name, "dataset metadata"), file);
+  const std::int64_t version = count_field(json, "format_version", file);
   if (version != kFormatVersion) {
-    throw DataError(fmt::format("{}: \"format_version\" is {}, this program reads {}", path.string(), version,
+    throw DataError(fmt::format("{}: \"format_version\" is {}, this program reads {}", file.name, version,
                                 kFormatVersion));
   }
   DatasetMeta meta;
-  meta.vocabulary = number(json, "vocab_size", path);
-  meta.tokenizer_sha256 = text(member(json, "tokenizer", Json::value_t::object, path), "sha256", path);
-  meta.eos_id = eos_of(json, path);
-  meta.documents = number(json, "documents", path);
-  meta.tokens = number(json, "tokens", path);
-  meta.token_type = text(json, "dtype", path);
-  meta.bin_bytes = number(json, "bin_bytes", path);
-  meta.idx_bytes = number(json, "idx_bytes", path);
-  meta.bin_xxh3_128 = text(json, "bin_xxh3_128", path);
-  meta.idx_xxh3_128 = text(json, "idx_xxh3_128", path);
+  meta.vocabulary = count_field(json, "vocab_size", file);
+  meta.tokenizer_sha256 = text_field(object_field(json, "tokenizer", file), "sha256", file);
+  meta.eos_id = eos_of(json, file);
+  meta.documents = count_field(json, "documents", file);
+  meta.tokens = count_field(json, "tokens", file);
+  meta.token_type = text_field(json, "dtype", file);
+  meta.bin_bytes = count_field(json, "bin_bytes", file);
+  meta.idx_bytes = count_field(json, "idx_bytes", file);
+  meta.bin_xxh3_128 = text_field(json, "bin_xxh3_128", file);
+  meta.idx_xxh3_128 = text_field(json, "idx_xxh3_128", file);
   return meta;
 }
 

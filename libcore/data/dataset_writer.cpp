@@ -12,7 +12,6 @@
 namespace convoy::data {
 namespace {
 
-constexpr std::size_t kMostDocuments = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t kLargestU16 = std::numeric_limits<std::uint16_t>::max();
 
 // Collects small values and passes them on in blocks.
@@ -40,6 +39,29 @@ class IndexOutput {
   std::string block_;
 };
 
+struct IndexShape {
+  std::int64_t documents;
+  TokenType type;
+};
+
+void write_index(const IndexShape& shape, const EachLength& lengths, AtomicFile& file, Xxh3Stream& sum) {
+  IndexOutput out(file, sum);
+  const auto count = static_cast<std::uint64_t>(shape.documents);
+  out.put(kIndexMagic);
+  out.put(kIndexVersion);
+  out.put(static_cast<std::uint8_t>(shape.type));
+  out.put(count);
+  out.put(count + 1);
+  lengths([&](std::int32_t length) { out.put(length); });
+  std::int64_t at = 0;
+  lengths([&](std::int32_t length) {
+    out.put(at);
+    at += length * size_of(shape.type);
+  });
+  for (std::uint64_t d = 0; d <= count; ++d) out.put(static_cast<std::int64_t>(d));
+  out.flush();
+}
+
 void remove_quietly(const Path& path) {
   std::error_code ignored;
   std::filesystem::remove(path, ignored);
@@ -47,51 +69,20 @@ void remove_quietly(const Path& path) {
 
 }  // namespace
 
-DatasetWriter::DatasetWriter(Path prefix, TokenType type) : prefix_(std::move(prefix)), type_(type), bin_(bin_path(prefix_)) {}
+PairFiles::PairFiles(Path prefix, TokenType type) : prefix_(std::move(prefix)), type_(type), bin_(bin_path(prefix_)) {}
 
-void DatasetWriter::add(std::span<const std::int32_t> ids) {
-  check(!ids.empty(), "a document without tokens is never written");
-  if (ids.size() > kMostDocuments || lengths_.size() >= kMostDocuments) {
-    throw DataError(fmt::format("{}: a dataset holds at most {} documents, and each at most that many tokens: split the input",
-                                prefix_.string(), kMostDocuments));
-  }
-  largest_id_ = std::max(largest_id_, *std::max_element(ids.begin(), ids.end()));
-  std::span<const std::byte> bytes = std::as_bytes(ids);
-  if (type_ == TokenType::kU16) {
-    check(largest_id_ <= kLargestU16, "u16 is refused for a vocabulary that it cannot hold");
-    narrow_.assign(ids.begin(), ids.end());
-    bytes = std::as_bytes(std::span(narrow_));
-  }
-  bin_sum_.update(bytes);
-  bin_.write(bytes);
-  lengths_.push_back(static_cast<std::int32_t>(ids.size()));
-  tokens_ += static_cast<std::int64_t>(ids.size());
+void PairFiles::append(std::span<const std::byte> tokens) {
+  bin_sum_.update(tokens);
+  bin_.write(tokens);
 }
 
-void DatasetWriter::write_index(AtomicFile& file, Xxh3Stream& sum) const {
-  IndexOutput out(file, sum);
-  const auto count = static_cast<std::uint64_t>(lengths_.size());
-  out.put(kIndexMagic);
-  out.put(kIndexVersion);
-  out.put(static_cast<std::uint8_t>(type_));
-  out.put(count);
-  out.put(count + 1);
-  for (const std::int32_t length : lengths_) out.put(length);
-  std::int64_t at = 0;
-  for (const std::int32_t length : lengths_) {
-    out.put(at);
-    at += length * size_of(type_);
-  }
-  for (std::uint64_t d = 0; d <= count; ++d) out.put(static_cast<std::int64_t>(d));
-  out.flush();
-}
-
-void DatasetWriter::prepare(const std::function<std::string(const PairSums&)>& metadata) {
-  check(!lengths_.empty(), "an empty pair is never written: nothing could map its tokens");
+void PairFiles::prepare(std::int64_t documents, const EachLength& lengths,
+                        const std::function<std::string(const PairSums&)>& metadata) {
+  check(documents > 0, "an empty pair is never written: nothing could map its tokens");
   bin_.seal();
   idx_.emplace(idx_path(prefix_));
   Xxh3Stream idx_sum;
-  write_index(*idx_, idx_sum);
+  write_index({documents, type_}, lengths, *idx_, idx_sum);
   idx_->seal();
   meta_.emplace(meta_path(prefix_));
   meta_->write(metadata({.bin_bytes = static_cast<std::int64_t>(bin_.size()),
@@ -101,7 +92,7 @@ void DatasetWriter::prepare(const std::function<std::string(const PairSums&)>& m
   meta_->seal();
 }
 
-void DatasetWriter::publish() {
+void PairFiles::publish() {
   check(meta_.has_value(), "a pair is prepared before it is published");
   uncommit(prefix_);
   try {
@@ -113,6 +104,31 @@ void DatasetWriter::publish() {
     remove_quietly(idx_path(prefix_));
     throw;
   }
+}
+
+void DatasetWriter::add(std::span<const std::int32_t> ids) {
+  check(!ids.empty(), "a document without tokens is never written");
+  if (ids.size() > kMostDocuments || lengths_.size() >= kMostDocuments) {
+    throw DataError(fmt::format("{}: a dataset holds at most {} documents, and each at most that many tokens: split the input",
+                                prefix().string(), kMostDocuments));
+  }
+  largest_id_ = std::max(largest_id_, *std::max_element(ids.begin(), ids.end()));
+  std::span<const std::byte> bytes = std::as_bytes(ids);
+  if (type() == TokenType::kU16) {
+    check(largest_id_ <= kLargestU16, "u16 is refused for a vocabulary that it cannot hold");
+    narrow_.assign(ids.begin(), ids.end());
+    bytes = std::as_bytes(std::span(narrow_));
+  }
+  files_.append(bytes);
+  lengths_.push_back(static_cast<std::int32_t>(ids.size()));
+  tokens_ += static_cast<std::int64_t>(ids.size());
+}
+
+void DatasetWriter::prepare(const std::function<std::string(const PairSums&)>& metadata) {
+  const EachLength each = [this](const std::function<void(std::int32_t)>& take) {
+    for (const std::int32_t length : lengths_) take(length);
+  };
+  files_.prepare(documents(), each, metadata);
 }
 
 void DatasetWriter::commit(const std::function<std::string(const PairSums&)>& metadata) {
@@ -132,6 +148,12 @@ void uncommit(const Path& prefix) {
   std::error_code error;
   std::filesystem::remove(meta_path(prefix), error);
   if (error) throw EnvironmentError(fmt::format("cannot remove '{}': {}", meta_path(prefix).string(), error.message()));
+}
+
+void remove_pair(const Path& prefix) {
+  uncommit(prefix);
+  remove_quietly(bin_path(prefix));
+  remove_quietly(idx_path(prefix));
 }
 
 }  // namespace convoy::data

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libcore/base/checksum.h"
@@ -23,44 +25,72 @@ struct PairSums {
   std::string idx_xxh3_128;
 };
 
-class DatasetWriter {
+// One pair of a run.
+struct WrittenPair {
+  std::size_t split = 0;  // index into the run's splits; 0 without splits
+  std::int64_t documents = 0, tokens = 0;
+  PairSums sums;
+};
+
+// Calls its argument with the length, in tokens, of each document in order.
+using EachLength = std::function<void(const std::function<void(std::int32_t)>& take)>;
+
+// The three files of a pair under their temporary names, and their commit.
+class PairFiles {
  public:
   // Throws EnvironmentError at once if the place cannot be written.
-  DatasetWriter(Path prefix, TokenType type);
+  PairFiles(Path prefix, TokenType type);
 
-  // One document, at least one token. DataError beyond 2^31 - 1 documents, or tokens in one of them.
-  void add(std::span<const std::int32_t> ids);
+  void append(std::span<const std::byte> tokens);  // to .bin
 
   const Path& prefix() const { return prefix_; }
   TokenType type() const { return type_; }
-  std::int64_t documents() const { return static_cast<std::int64_t>(lengths_.size()); }
-  std::int64_t tokens() const { return tokens_; }
-  std::int32_t largest_id() const { return largest_id_; }
 
-  // Completes the pair and PREFIX.meta.json, with what `metadata` returns, on disk under temporary names. On an error an older
-  // pair of this name is as it was.
-  void prepare(const std::function<std::string(const PairSums&)>& metadata);
+  // Completes the pair of `documents` documents and PREFIX.meta.json, with what `metadata` returns, on disk under temporary
+  // names. `lengths` is gone through twice. On an error an older pair of this name is as it was.
+  void prepare(std::int64_t documents, const EachLength& lengths, const std::function<std::string(const PairSums&)>& metadata);
 
   // Gives what is prepared its names. An older pair loses its metadata first, so that no crash leaves old metadata beside new
   // tokens. On an error nothing of the pair keeps its final name.
   void publish();
 
-  // Both, for a pair alone. Of several pairs each is prepared before the first is published.
-  void commit(const std::function<std::string(const PairSums&)>& metadata);
-
  private:
-  void write_index(AtomicFile& file, Xxh3Stream& sum) const;
-
   Path prefix_;
   TokenType type_;
   AtomicFile bin_;
   std::optional<AtomicFile> idx_, meta_;  // from prepare() on
   Xxh3Stream bin_sum_;
+};
+
+class DatasetWriter {
+ public:
+  DatasetWriter(Path prefix, TokenType type) : files_(std::move(prefix), type) {}
+
+  // One document, at least one token. DataError beyond 2^31 - 1 documents, or tokens in one of them.
+  void add(std::span<const std::int32_t> ids);
+
+  const Path& prefix() const { return files_.prefix(); }
+  TokenType type() const { return files_.type(); }
+  std::int64_t documents() const { return static_cast<std::int64_t>(lengths_.size()); }
+  std::int64_t tokens() const { return tokens_; }
+  std::int32_t largest_id() const { return largest_id_; }
+
+  // As PairFiles does.
+  void prepare(const std::function<std::string(const PairSums&)>& metadata);
+  void publish() { files_.publish(); }
+
+  // Both, for a pair alone. Of several pairs each is prepared before the first is published.
+  void commit(const std::function<std::string(const PairSums&)>& metadata);
+
+ private:
+  PairFiles files_;
   std::vector<std::int32_t> lengths_;
   std::vector<std::uint16_t> narrow_;
   std::int64_t tokens_ = 0;
   std::int32_t largest_id_ = -1;
 };
+
+constexpr std::size_t kMostDocuments = std::numeric_limits<std::int32_t>::max();  // in a pair; in Megatron's readers an i32 counts them
 
 // Refuses (ConfigError) to replace tokens that have no metadata of ours: they may be another tool's only copy. An index
 // alone is what an interrupted commit leaves.
@@ -68,5 +98,8 @@ void check_replaceable(const Path& prefix);
 
 // Removes PREFIX.meta.json, if it is there: what is left counts as never committed.
 void uncommit(const Path& prefix);
+
+// Removes all of a pair, its metadata first.
+void remove_pair(const Path& prefix);
 
 }  // namespace convoy::data

@@ -42,6 +42,7 @@ void BatchEncoder::add_document(std::string_view text, EncodedBatch& out) const 
 EncodedBatch BatchEncoder::encode(RawBatch& batch) const {
   EncodedBatch out;
   out.file = batch.file;
+  out.lines = batch.lines;
   out.consumed = batch.consumed;
   out.bytes_in = static_cast<std::int64_t>(batch.bytes.size());
   const std::string_view bytes = batch.bytes;

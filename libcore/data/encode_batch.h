@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "libcore/data/encoder.h"
+#include "libcore/data/encode_options.h"
 #include "libcore/data/json_record.h"
 #include "libcore/data/tokenizer.h"
 
@@ -27,6 +27,7 @@ struct EncodedBatch {
   std::vector<std::int32_t> ids;
   std::vector<Document> documents;
   std::vector<BadLine> bad;
+  std::int64_t lines = 0;
   std::int64_t empty = 0;
   std::int64_t bytes_in = 0;
   std::int64_t bytes_text = 0;

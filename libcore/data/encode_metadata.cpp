@@ -3,21 +3,24 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "libcore/base/json.h"
 #include "libcore/base/version.h"
-#include "libcore/data/index_format.h"
+#include "libcore/data/json_fields.h"
 
 namespace convoy::data {
 namespace {
 
 constexpr int kFormatVersion = 1;
 
-std::string tokenizer_json(const EncodeOrigin& origin) {
-  const Tokenizer& tokenizer = origin.tokenizer;
+}  // namespace
+
+std::string tokenizer_json(const Path& path, const Tokenizer& tokenizer) {
   const TokenizerFacts& facts = tokenizer.facts();
   return JsonObject()
       .add("type", "sentencepiece-" + facts.kind)
-      .add("path", origin.options.tokenizer.string())
+      .add("path", path.string())
       .add("sha256", tokenizer.sha256())
       .add("normalizer", facts.normalizer)
       .add("add_dummy_prefix", facts.add_dummy_prefix)
@@ -29,84 +32,53 @@ std::string tokenizer_json(const EncodeOrigin& origin) {
       .text();
 }
 
-std::string_view name_of(DocumentSeparator separator) {
-  switch (separator) {
-    case DocumentSeparator::kFile: return "file";
-    case DocumentSeparator::kLine: return "line";
-    case DocumentSeparator::kBlankLine: return "blank-line";
-  }
-  return "file";
-}
-
-std::string_view name_of(OnError policy) {
-  switch (policy) {
-    case OnError::kFail: return "fail";
-    case OnError::kSkip: return "skip";
-    case OnError::kQuarantine: return "quarantine";
-  }
-  return "fail";
-}
-
-std::string options_json(const EncodeOptions& options) {
-  JsonObject splits;
-  for (const Split& split : options.splits) splits.add(split.name, split.share);
-  return JsonObject()
-      .add("format", options.read.format)
-      .add_raw("key", json_strings(options.keys))
-      .add("document_separator", name_of(options.read.separator))
-      .add("append_eos", options.append_eos)
-      .add("prepend_bos", options.prepend_bos)
-      .add("on_error", name_of(options.on_error))
-      .add_raw("split", splits.text())
-      .text();
-}
-
 std::string sources_json(const std::vector<InputFile>& files) {
   std::vector<std::string> objects;
-  for (const InputFile& file : files) objects.push_back(JsonObject().add("path", file.name).add("bytes", file.bytes).text());
+  for (const InputFile& file : files) {
+    JsonObject source;
+    source.add("path", file.name).add("bytes", file.bytes_to_read());
+    if (file.range) source.add("from_byte", file.range->begin);
+    objects.push_back(source.text());
+  }
   return json_array(objects);
 }
 
-JsonObject& add_counts(JsonObject& json, const EncodeReport& report, std::int64_t documents, std::int64_t tokens) {
-  return json.add("documents", documents)
-      .add("tokens", tokens)
-      .add("bytes_in", report.bytes_in)
-      .add("bytes_text", report.bytes_text)
-      .add("empty", report.empty)
-      .add("bad_records", report.bad_records)
-      .add("duplicates", 0)
-      .add("invalid_utf8", report.invalid_utf8)
-      .add("dtype", report.dtype)
-      .add_raw("outputs", json_strings(report.outputs))
-      .add("seconds", report.seconds)
-      .add("mb_per_s", report.megabytes_per_second());
+PairMetadata parse_metadata(std::string_view text, std::string_view where) {
+  const JsonFile file{std::string(where), "write the dataset again"};
+  const nlohmann::json json = parse_object(text, file);
+  PairMetadata metadata{.report = read_counts(json, file),
+                        .documents = count_field(json, "documents", file),
+                        .tokens = count_field(json, "tokens", file),
+                        .vocabulary = count_field(json, "vocab_size", file),
+                        .largest_id = count_field(json, "max_id_seen", file)};
+  if (!is_null_field(json, "eos_id")) metadata.eos_id = count_field(json, "eos_id", file);
+  object_field(json, "tokenizer", file);
+  object_field(json, "options", file);
+  array_field(json, "sources", file);
+  const auto ordered = nlohmann::ordered_json::parse(text);  // the keys of objects in their order, as they were written
+  metadata.tokenizer = ordered["tokenizer"].dump();
+  metadata.options = ordered["options"].dump();
+  metadata.sources = ordered["sources"].dump();
+  return metadata;
 }
 
-}  // namespace
-
-std::string encode_metadata(const EncodeOrigin& origin, const DatasetWriter& writer, const PairSums& sums) {
+std::string metadata_text(const PairMetadata& metadata, const PairSums& sums) {
   JsonObject json;
   json.add("format_version", kFormatVersion).add("created_by", fmt::format("convoy-preprocess {}", version()));
-  add_counts(json, origin.report, writer.documents(), writer.tokens());
-  json.add("vocab_size", origin.tokenizer.vocabulary()).add("max_id_seen", static_cast<int>(writer.largest_id()));
-  if (origin.options.append_eos) {
-    json.add("eos_id", static_cast<int>(origin.tokenizer.eos_id()));
+  write_counts(metadata.report, metadata.documents, metadata.tokens, json);
+  json.add("vocab_size", metadata.vocabulary).add("max_id_seen", metadata.largest_id);
+  if (metadata.eos_id) {
+    json.add("eos_id", *metadata.eos_id);
   } else {
     json.add_raw("eos_id", "null");
   }
-  json.add_raw("tokenizer", tokenizer_json(origin))
-      .add_raw("options", options_json(origin.options))
-      .add_raw("sources", sources_json(origin.files))
-      .add("bin_bytes", sums.bin_bytes)
+  json.add_raw("tokenizer", metadata.tokenizer).add_raw("options", metadata.options).add_raw("sources", metadata.sources);
+  if (!metadata.plan.empty()) json.add_raw("plan", metadata.plan);
+  json.add("bin_bytes", sums.bin_bytes)
       .add("idx_bytes", sums.idx_bytes)
       .add("bin_xxh3_128", sums.bin_xxh3_128)
       .add("idx_xxh3_128", sums.idx_xxh3_128);
   return json.text() + "\n";
-}
-
-std::string EncodeReport::json() const {
-  JsonObject json;
-  return add_counts(json, *this, documents, tokens).text();
 }
 
 }  // namespace convoy::data

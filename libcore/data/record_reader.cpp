@@ -34,11 +34,9 @@ bool starts_json_object(std::string_view content) {
   return first != kNowhere && content[first] == '{';
 }
 
-RecordFormat format_of(const InputFile& file, const std::string& wanted, std::string_view content) {
-  if (wanted != "auto") return wanted == "jsonl" ? RecordFormat::kJsonl : RecordFormat::kText;
-  const std::string extension = extension_of(file.name);
-  if (extension == ".jsonl" || extension == ".json" || extension == ".ndjson") return RecordFormat::kJsonl;
-  return file.name == "-" && starts_json_object(content) ? RecordFormat::kJsonl : RecordFormat::kText;
+RecordFormat format_of(const InputFile& file, const ReadOptions& options, std::string_view content) {
+  if (file.name != "-" || options.format != "auto") return format_of_file(file.name, options);
+  return starts_json_object(content) ? RecordFormat::kJsonl : RecordFormat::kText;
 }
 
 void refuse_utf16(std::string_view content, const std::string& name, RecordFormat format) {
@@ -48,7 +46,7 @@ void refuse_utf16(std::string_view content, const std::string& name, RecordForma
   throw DataError(fmt::format("{}: the file is UTF-16 (or UTF-32), expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8", name));
 }
 
-bool blank(std::string_view line) { return line.find_first_not_of(" \t\r\f\v") == kNowhere; }
+bool blank(std::string_view line) { return line.find_first_not_of(kBlanks) == kNowhere; }
 
 // Behind the last newline that ends a blank line and lies at or after `from`; kNowhere if there is none.
 std::size_t behind_last_blank_line(std::string_view bytes, std::size_t from) {
@@ -72,6 +70,13 @@ Line line_at(std::string_view bytes, std::size_t begin) {
 }
 
 }  // namespace
+
+RecordFormat format_of_file(const std::string& name, const ReadOptions& options) {
+  if (options.format != "auto") return options.format == "jsonl" ? RecordFormat::kJsonl : RecordFormat::kText;
+  const std::string extension = extension_of(name);
+  const bool json = extension == ".jsonl" || extension == ".json" || extension == ".ndjson";
+  return json ? RecordFormat::kJsonl : RecordFormat::kText;
+}
 
 struct RecordReader::State {
   std::vector<InputFile> files;
@@ -101,7 +106,8 @@ struct RecordReader::State {
     held.clear();
     line = 1;
     grow();
-    format = format_of(files[file], options.format, std::string_view(held).substr(0, 4096));
+    format = format_of(files[file], options, std::string_view(held).substr(0, 4096));
+    if (files[file].range && files[file].range->begin > 0) return;  // what marks the start of a file is data elsewhere
     refuse_utf16(held, name(), format);
     if (held.starts_with(kByteOrderMark)) held.erase(0, kByteOrderMark.size());
   }
@@ -169,7 +175,9 @@ struct RecordReader::State {
     held.resize(size);
     batch.bytes = std::move(held);
     held = std::move(rest);
+    const std::int64_t first = line;
     cut(batch);
+    batch.lines = line - first;
     batch.consumed = finished + stream->consumed();
   }
 };

@@ -18,6 +18,7 @@ enum class RecordFormat : std::uint8_t { kText, kJsonl };
 
 // What ends a document of a text file. kLine: each line, without its line end (LF or CR LF). kBlankLine: one blank line or
 // more; the document keeps its inner newlines and loses the last. kFile: nothing does; the file is the document.
+constexpr std::string_view kBlanks = " \t\r\f\v";  // a line of nothing else is blank
 enum class DocumentSeparator : std::uint8_t { kFile, kLine, kBlankLine };
 
 struct ReadOptions {
@@ -25,9 +26,12 @@ struct ReadOptions {
   DocumentSeparator separator = DocumentSeparator::kFile;
 };
 
+// Of a file, but not of standard input, whose name says nothing.
+RecordFormat format_of_file(const std::string& name, const ReadOptions& options);
+
 struct RawRecord {
   std::size_t begin = 0, end = 0;  // in the batch's bytes
-  std::int64_t line = 0;           // where it starts in the file, from 1
+  std::int64_t line = 0;           // where it starts in the file (or its range), from 1
 };
 
 struct RawBatch {
@@ -35,6 +39,7 @@ struct RawBatch {
   RecordFormat format = RecordFormat::kText;
   std::string bytes;
   std::vector<RawRecord> records;
+  std::int64_t lines = 0;     // in `bytes`; 0 where the file is the document
   std::int64_t consumed = 0;  // bytes of all inputs read from disk by the end of this batch
 };
 

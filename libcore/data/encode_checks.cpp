@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/data/encode_checks.h"
+
+#include <fmt/format.h>
+
+#include "libcore/base/error.h"
+#include "libcore/base/log.h"
+#include "libcore/data/dataset_writer.h"
+
+namespace convoy::data {
+namespace {
+
+constexpr std::int64_t kU16Ids = 65536;
+
+}  // namespace
+
+void check_options(const EncodeOptions& options, const Tokenizer& tokenizer) {
+  std::vector<std::string> problems;
+  const std::string model = options.tokenizer.string();
+  if (options.append_eos && tokenizer.eos_id() < 0) {
+    problems.push_back(fmt::format("--append-eos: {} has no end-of-sentence piece; leave the flag out, or train a tokenizer that "
+                                   "has one",
+                                   model));
+  }
+  if (options.prepend_bos && tokenizer.bos_id() < 0) {
+    problems.push_back(fmt::format("--prepend-bos: {} has no beginning-of-sentence piece; leave the flag out", model));
+  }
+  if (options.dtype == "u16" && tokenizer.vocabulary() > kU16Ids) {
+    problems.push_back(fmt::format("--dtype u16: {} has {} pieces, u16 holds ids below {}; use --dtype i32 or auto", model,
+                                   tokenizer.vocabulary(), kU16Ids));
+  }
+  if (options.max_errors && options.on_error == OnError::kFail) {
+    problems.push_back("--max-errors: goes with --on-error skip or quarantine; under fail the first bad record ends the run");
+  }
+  if (!problems.empty()) throw ConfigError(problems);
+}
+
+void warn_if_lossy(const EncodeOptions& options, const Tokenizer& tokenizer) {
+  if (tokenizer.lossy_reason().empty()) return;
+  const std::string message = fmt::format(
+      "{} loses text: {}. What it loses cannot be decoded again; a tokenizer of 'convoy-preprocess train-tokenizer' loses nothing",
+      options.tokenizer.string(), tokenizer.lossy_reason());
+  if (options.allow_lossy) {
+    log_info(message);
+  } else {
+    log_warning(message + " (--allow-lossy says that this is intended)");
+  }
+}
+
+void check_place(const Path& out, const std::vector<Split>& splits) {
+  const Path folder = out.parent_path();
+  if (out.filename().empty()) throw ConfigError("--out: expected a prefix such as data/corpus, found a folder");
+  if (!folder.empty()) ensure_directory(folder);
+  for (const Path& prefix : pair_prefixes(out, splits)) check_replaceable(prefix);
+}
+
+TokenType token_type_of(const EncodeOptions& options, const Tokenizer& tokenizer) {
+  const TokenType usual = token_type_for(tokenizer.vocabulary());
+  if (options.dtype == "auto") return usual;
+  const TokenType wanted = options.dtype == "u16" ? TokenType::kU16 : TokenType::kI32;
+  if (wanted == TokenType::kU16 && usual == TokenType::kI32) {
+    log_warning(fmt::format("--dtype u16 with {} pieces: Megatron's own tools write i32 from 65500 pieces on",
+                            tokenizer.vocabulary()));
+  }
+  return wanted;
+}
+
+}  // namespace convoy::data

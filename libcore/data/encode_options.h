@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What decides which bytes a dataset gets, and the names of it in metadata and plans.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libcore/base/file.h"
+#include "libcore/data/record_reader.h"
+
+namespace convoy::data {
+
+enum class OnError : std::uint8_t { kFail, kSkip, kQuarantine };
+
+// A share of the documents, by the XXH3 of their text, written to PREFIX.NAME.
+struct Split {
+  std::string name;
+  double share = 0.0;
+  bool operator==(const Split&) const = default;
+};
+
+struct EncodeOptions {
+  std::vector<std::string> inputs = {};
+  ReadOptions read = {};
+  std::vector<std::string> keys = {};
+  Path tokenizer = {};
+  Path out = {};
+  bool append_eos = false;
+  bool prepend_bos = false;
+  int threads = 1;
+  OnError on_error = OnError::kFail;
+  std::optional<std::int64_t> max_errors = {};
+  std::string dtype = "auto";  // auto, u16, i32
+  std::vector<Split> splits = {};   // none: one pair, PREFIX
+  bool allow_lossy = false;
+};
+
+// "train=0.99,valid=0.01": at least two names of letters, digits, - and _, each once; shares above 0 that sum to 1.
+std::vector<Split> parse_splits(const std::string& text);
+std::string split_text(const std::vector<Split>& splits);  // what parse_splits reads back to the same bits; empty for none
+
+// The flags' values: "fail", "skip", "quarantine"; "file", "line", "blank-line".
+std::string_view name_of(OnError policy);
+std::string_view name_of(DocumentSeparator separator);
+std::optional<OnError> on_error_named(std::string_view name);
+std::optional<DocumentSeparator> separator_named(std::string_view name);
+
+// The options that decide the documents and their ids, as the object "options" of PREFIX.meta.json.
+std::string options_json(const EncodeOptions& options);
+
+// The prefixes of the pairs that `options` make: PREFIX, or PREFIX.NAME for each split.
+std::vector<Path> pair_prefixes(const Path& out, const std::vector<Split>& splits);
+
+}  // namespace convoy::data

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/data/encode_output.h"
+
+#include <fmt/format.h>
+
+#include "libcore/base/error.h"
+#include "libcore/base/json.h"
+#include "libcore/base/log.h"
+#include "libcore/data/encode_checks.h"
+#include "libcore/data/encode_metadata.h"
+#include "libcore/data/index_format.h"
+
+namespace convoy::data {
+
+EncodeOutput::EncodeOutput(EncodeOrigin origin) : origin_(std::move(origin)), lines_(origin_.files.size()) {
+  const EncodeOptions& options = origin_.options;
+  const TokenType type = token_type_of(options, origin_.tokenizer);
+  for (const Path& prefix : pair_prefixes(options.out, options.splits)) {
+    writers_.push_back(std::make_unique<DatasetWriter>(prefix, type));
+    report_.outputs.push_back(prefix.string());
+  }
+  if (options.on_error == OnError::kQuarantine) quarantine_ = std::make_unique<AtomicFile>(quarantine_path(options.out));
+  report_.dtype = name_of(type);
+}
+
+// A shard lists the range too, by its number: the lines before it are known when all shards are (see merge_shards()).
+void EncodeOutput::quarantine(std::size_t file, const BadLine& bad) {
+  JsonObject row;
+  if (!origin_.plan.empty()) row.add("piece", static_cast<std::int64_t>(file));
+  row.add("file", shown_name(origin_.files[file]))
+      .add("line", bad.line)
+      .add("kind", name_of(bad.record.kind))
+      .add("reason", bad.record.reason);
+  quarantine_->write(row.text() + "\n");
+}
+
+void EncodeOutput::reject(std::size_t file, const BadLine& bad) {
+  const EncodeOptions& options = origin_.options;
+  const InputFile& input = origin_.files[file];
+  ++report_.bad_records;
+  const std::string from = input.range && input.range->begin > 0 ? fmt::format(" from byte {} on", input.range->begin) : "";
+  const std::string what = fmt::format("{}: line {}{}: {}", shown_name(input), bad.line, from, bad.record.reason);
+  if (options.on_error == OnError::kFail) {
+    throw DataError(what + "; correct the line, or leave such lines out with --on-error skip or quarantine");
+  }
+  if (quarantine_) quarantine(file, bad);
+  if (options.max_errors && report_.bad_records > *options.max_errors) {
+    throw DataError(fmt::format("{}; this is bad record {} of this run, more than --max-errors {}", what, report_.bad_records,
+                                *options.max_errors));
+  }
+  constexpr std::int64_t kShown = 5;
+  if (report_.bad_records <= kShown) log_warning(what + "; left out");
+  if (report_.bad_records == kShown + 1) log_warning("more bad records: they are counted, not shown");
+}
+
+void EncodeOutput::take(const EncodedBatch& batch) {
+  for (const BadLine& bad : batch.bad) reject(batch.file, bad);
+  for (const EncodedBatch::Document& document : batch.documents) {
+    writers_[document.split]->add(std::span(batch.ids).subspan(document.begin, document.end - document.begin));
+    report_.tokens += static_cast<std::int64_t>(document.end - document.begin);
+  }
+  lines_[batch.file] += batch.lines;
+  report_.documents += static_cast<std::int64_t>(batch.documents.size());
+  report_.empty += batch.empty;
+  report_.bytes_in += batch.bytes_in;
+  report_.bytes_text += batch.bytes_text;
+  report_.invalid_utf8 += batch.invalid_utf8;
+}
+
+std::string EncodeOutput::metadata(const DatasetWriter& writer, const PairSums& sums) const {
+  const auto& [options, tokenizer, files, plan] = origin_;
+  PairMetadata metadata{.report = report_,
+                        .documents = writer.documents(),
+                        .tokens = writer.tokens(),
+                        .vocabulary = tokenizer.vocabulary(),
+                        .largest_id = writer.largest_id(),
+                        .tokenizer = tokenizer_json(options.tokenizer, tokenizer),
+                        .options = options_json(options),
+                        .sources = sources_json(files),
+                        .plan = plan};
+  if (options.append_eos) metadata.eos_id = tokenizer.eos_id();
+  return metadata_text(metadata, sums);
+}
+
+void EncodeOutput::prepare() {
+  if (report_.invalid_utf8 > 0) {
+    log_warning(fmt::format("{} text documents hold bytes that are no UTF-8; each such byte became U+FFFD", report_.invalid_utf8));
+  }
+  for (std::size_t split = 0; split < writers_.size(); ++split) {
+    DatasetWriter& writer = *writers_[split];
+    if (writer.documents() == 0) continue;
+    WrittenPair pair{split, writer.documents(), writer.tokens(), {}};
+    writer.prepare([&](const PairSums& sums) {
+      pair.sums = sums;
+      return metadata(writer, sums);
+    });
+    pairs_.push_back(std::move(pair));
+  }
+  if (quarantine_) quarantine_->seal();
+}
+
+void EncodeOutput::publish() {
+  if (quarantine_) quarantine_->commit();
+  for (const auto& writer : writers_) uncommit(writer->prefix());
+  for (const auto& writer : writers_) {
+    if (writer->documents() > 0) {
+      writer->publish();
+    } else {
+      remove_pair(writer->prefix());
+    }
+  }
+}
+
+std::vector<std::int64_t> EncodeOutput::documents() const {
+  std::vector<std::int64_t> counts;
+  for (const auto& writer : writers_) counts.push_back(writer->documents());
+  return counts;
+}
+
+Path quarantine_path(const Path& out) { return out.string() + ".quarantine.jsonl"; }
+
+std::string shown_name(const InputFile& file) { return file.name == "-" ? "standard input" : file.name; }
+
+}  // namespace convoy::data

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several committed pairs as one: their documents one after another, every byte of them checked on the way. Memory does not
+// grow with the pairs: tokens are streamed, and lengths are read from the indexes again instead of being kept.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "libcore/base/file.h"
+#include "libcore/data/encode_metadata.h"
+
+namespace convoy::data {
+
+struct MergeHooks {
+  std::function<void(std::int64_t bytes, std::int64_t total)> progress = {};
+  std::function<void()> poll = {};  // throws to stop
+};
+
+// The metadata of each pair. ConfigError: no such pair; DataError: not committed, damaged, or pairs that do not go together, with
+// both of them and what differs: tokenizer, vocabulary, dtype, end-of-document id, options.
+std::vector<PairMetadata> compatible_metadata(const std::vector<Path>& prefixes);
+
+// Of all together, the counts summed, as one run over all of their sources would write it.
+PairMetadata merged_metadata(const std::vector<PairMetadata>& parts);
+
+// Completes the pair of `out`, ready to be published; `out` may not be one of `prefixes`.
+PairFiles merged_pair(const std::vector<Path>& prefixes, const Path& out, const PairMetadata& metadata, const MergeHooks& hooks);
+
+// merge PREFIX...: the whole of it, published.
+EncodeReport merge_pairs(const std::vector<Path>& prefixes, const Path& out, const MergeHooks& hooks);
+
+}  // namespace convoy::data
