@@ -3,16 +3,20 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "libcore/app/run.h"
-#include "libcore/data/record_reader.h"
+#include "libcore/data/encode_options.h"
 
 namespace convoy::apps::preprocess {
 
 app::Command train_tokenizer_command();
 app::Command encode_command();
+app::Command plan_command();
+app::Command status_command();
+app::Command merge_command();
 app::Command info_command();
 app::Command verify_command();
 app::Command cat_command();
@@ -28,6 +32,20 @@ struct InputFlags {
   data::ReadOptions read() const;
   std::vector<std::string> keys_or_default() const;  // "text" if none is given
 };
+
+// What decides a dataset's bytes: the options that encode and plan share. `given` gets the names of those that were set.
+struct EncodeFlags {
+  InputFlags input;
+  std::string tokenizer, on_error = "fail", dtype = "auto", split;
+  bool append_eos = false, prepend_bos = false, allow_lossy = false;
+  std::optional<std::int64_t> max_errors;
+  std::vector<std::string> given;
+
+  std::vector<app::Option> options();
+  data::EncodeOptions encode_options() const;  // but out and threads
+};
+
+constexpr int kMostThreads = 1024;
 
 // `option` with a further check of its text: what `parse` throws is the problem.
 app::Option checked(app::Option option, std::function<void(const std::string&)> parse);

@@ -22,17 +22,13 @@ std::vector<app::Option> InputFlags::options() {
 }
 
 data::ReadOptions InputFlags::read() const {
-  using data::DocumentSeparator;
   std::vector<std::string> problems;
   if (format == "jsonl" && separator != "file")
     problems.push_back(fmt::format("--document-separator {}: has no effect with --format jsonl, where a line is a document; drop one", separator));
   if (format == "text" && !keys.empty())
     problems.push_back(fmt::format("--key {}: has no effect with --format text, which has no keys; drop one", keys.front()));
   if (!problems.empty()) throw ConfigError(problems);
-  return {.format = format,
-          .separator = separator == "line"         ? DocumentSeparator::kLine
-                       : separator == "blank-line" ? DocumentSeparator::kBlankLine
-                                                   : DocumentSeparator::kFile};
+  return {.format = format, .separator = *data::separator_named(separator)};
 }
 
 std::vector<std::string> InputFlags::keys_or_default() const { return keys.empty() ? std::vector<std::string>{"text"} : keys; }

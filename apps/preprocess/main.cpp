@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
                                           "convoy-preprocess info data/corpus"},
                              .config_table = "preprocess",
                              .commands = {preprocess::train_tokenizer_command(), preprocess::encode_command(),
-                                          preprocess::info_command(), preprocess::verify_command(), preprocess::cat_command()},
+                                          preprocess::plan_command(), preprocess::status_command(),
+                                          preprocess::merge_command(), preprocess::info_command(), preprocess::verify_command(), preprocess::cat_command()},
                              .libraries = data::libraries()};
   return app::run(program, argc, argv);
 }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/preprocess/commands.h"
+#include "libcore/base/error.h"
+
+namespace convoy::apps::preprocess {
+
+std::vector<app::Option> EncodeFlags::options() {
+  std::vector<app::Option> options = input.options();
+  const std::vector<app::Option> own{
+      app::text("tokenizer", "M.model", tokenizer, "SentencePiece model"),
+      app::toggle("append-eos", append_eos, "end every document with the model's end-of-sentence id"),
+      app::toggle("prepend-bos", prepend_bos, "begin every document with the model's beginning-of-sentence id"),
+      app::choice("on-error", on_error, {"fail", "skip", "quarantine"},
+                  "bad records: stop with exit code 3, leave them out, or list them in PREFIX.quarantine.jsonl too"),
+      app::count("max-errors", max_errors, {0}, "with skip or quarantine: more bad records than this end the run"),
+      app::choice("dtype", dtype, {"auto", "u16", "i32"}, "auto: u16 below 65500 pieces, else i32, as Megatron does"),
+      checked(app::text("split", "NAME=SHARE,...", split, "several pairs PREFIX.NAME, by a hash of the text: train=0.99,valid=0.01"),
+              [](const std::string& text) { data::parse_splits(text); }),
+      app::toggle("allow-lossy", allow_lossy, "do not warn about a tokenizer that loses newlines or blanks"),
+  };
+  options.insert(options.end(), own.begin(), own.end());
+  for (app::Option& option : options) {
+    const std::string spelled = option.is_positional ? option.value : "--" + option.name;
+    option.set = [this, spelled, set = std::move(option.set)](const std::string& text) {
+      if (given.empty() || given.back() != spelled) given.push_back(spelled);
+      return set(text);
+    };
+  }
+  return options;
+}
+
+data::EncodeOptions EncodeFlags::encode_options() const {
+  data::EncodeOptions options{.inputs = input.inputs,
+                              .read = input.read(),
+                              .keys = input.keys_or_default(),
+                              .tokenizer = tokenizer,
+                              .append_eos = append_eos,
+                              .prepend_bos = prepend_bos,
+                              .on_error = *data::on_error_named(on_error),
+                              .max_errors = max_errors,
+                              .dtype = dtype,
+                              .allow_lossy = allow_lossy};
+  if (!split.empty()) options.splits = data::parse_splits(split);
+  return options;
+}
+
+}  // namespace convoy::apps::preprocess
