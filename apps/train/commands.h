@@ -32,10 +32,16 @@ struct SampleArguments {
   std::optional<std::int64_t> threads;
 };
 
+struct JobArguments {
+  std::string file;
+  std::string stage;
+};
+
 app::Command run_command(config::RunOptions& options);
 app::Command check_layout_command(config::RunOptions& options);
 app::Command show_model_command(ShowModelArguments& arguments);
 app::Command sample_command(SampleArguments& arguments);
+app::Command job_command(JobArguments& arguments);
 
 // The options of `run`, by group.
 std::vector<app::Option> run_options(config::RunOptions& options);

@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   convoy::config::RunOptions run, check_layout;
   ShowModelArguments show_model;
   SampleArguments sample;
+  JobArguments job;
   convoy::app::Program program;
   program.name = "convoy-train";
   program.purpose = "pretrain GPT-2 and Llama language models";
@@ -17,7 +18,7 @@ int main(int argc, char** argv) {
                       "convoy-train show-model --model gpt2-124m"};
   program.config_table = "train";
   program.commands = {run_command(run), show_model_command(show_model), check_layout_command(check_layout),
-                      sample_command(sample)};
+                      sample_command(sample), job_command(job)};
   program.libraries = libraries();
   const convoy::cluster::Launch launch = launch_of_process();
   program.rank = launch.rank;

@@ -77,6 +77,26 @@ CommandLine parse_command_line(const std::vector<Option>& options, const std::ve
   return line;
 }
 
+std::vector<std::string> arguments_of(const std::vector<Option>& options, const std::vector<std::string>& given) {
+  std::vector<std::string> arguments;
+  for (const Option& option : options) {
+    if (std::find(given.begin(), given.end(), option.name) == given.end()) continue;
+    for (const std::string& text : option.get()) {
+      if (option.is_positional) {
+        arguments.push_back(text);
+      } else if (option.value.empty()) {
+        if (text == "true") arguments.push_back(fmt::format("--{}", option.name));
+      } else if (text.empty() || text.starts_with('[')) {  // which "--name=" would lose or split
+        arguments.push_back(fmt::format("--{}", option.name));
+        arguments.push_back(text);
+      } else {
+        arguments.push_back(fmt::format("--{}={}", option.name, text));
+      }
+    }
+  }
+  return arguments;
+}
+
 std::string command_line_library() { return "CLI11 " CLI11_VERSION; }
 
 }  // namespace convoy::app

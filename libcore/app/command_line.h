@@ -19,6 +19,10 @@ struct CommandLine {
 
 CommandLine parse_command_line(const std::vector<Option>& options, const std::vector<std::string>& arguments);
 
+// The arguments that give `options` their present values, of those whose names are in `given`: --name=value, operands bare. A
+// switch that is off is left out.
+std::vector<std::string> arguments_of(const std::vector<Option>& options, const std::vector<std::string>& given);
+
 std::string command_line_library();  // name and version, for --version
 
 }  // namespace convoy::app

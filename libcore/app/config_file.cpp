@@ -33,57 +33,47 @@ std::optional<std::string> scalar_text(const toml::node& node) {
   return std::nullopt;
 }
 
-class Reader {
- public:
-  Reader(const Path& path, const ConfigScope& scope, const std::vector<Option>& options, Texts& given)
-      : path_(path), scope_(scope), options_(options), given_(given) {}
+struct Problem {
+  toml::source_index line;
+  std::string text;
+};
 
-  Texts read() {
-    const toml::table root = parse();
-    const toml::table* table = nullptr;
-    for (const auto& [key, node] : root) {
-      if (!node.is_table()) {
-        problem(node, fmt::format("key '{}' stands outside of a table; move it below [{}]", key.str(), scope_.table));
-      } else if (key == scope_.table) {
-        table = node.as_table();
-      }
-    }
-    if (table == nullptr) {
-      problem(root, fmt::format("there is no table [{}]; the file has {}", scope_.table, tables_of(root)));
-    } else {
-      apply(*table);
-      if (const toml::node* own = table->get(scope_.command); own != nullptr && own->is_table())
-        apply(*own->as_table());
-    }
-    std::stable_sort(problems_.begin(), problems_.end(), [](const auto& a, const auto& b) { return a.line < b.line; });
+class Problems {
+ public:
+  explicit Problems(const Path& path) : path_(path) {}
+
+  void add(const toml::node& node, const std::string& text) {
+    const toml::source_index line = node.source().begin.line;
+    found_.push_back({line, fmt::format("{}:{}: {}", path_.string(), line, text)});
+  }
+
+  Texts sorted() {
+    std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.line < b.line; });
     Texts texts;
-    for (const Problem& problem : problems_) texts.push_back(problem.text);
+    for (const Problem& problem : found_) texts.push_back(problem.text);
     return texts;
   }
 
  private:
-  struct Problem {
-    toml::source_index line;
-    std::string text;
-  };
+  const Path& path_;
+  std::vector<Problem> found_;
+};
 
-  toml::table parse() const {
-    const std::string content = read_file(path_, "configuration file");
-    try {
-      return toml::parse(content, path_.string());
-    } catch (const toml::parse_error& error) {
-      throw ConfigError(fmt::format("{}:{}:{}: not valid TOML: {}", path_.string(), error.source().begin.line,
-                                    error.source().begin.column, error.description()));
-    }
+toml::table parse(const Path& path) {
+  const std::string content = read_file(path, "configuration file");
+  try {
+    return toml::parse(content, path.string());
+  } catch (const toml::parse_error& error) {
+    throw ConfigError(fmt::format("{}:{}:{}: not valid TOML: {}", path.string(), error.source().begin.line,
+                                  error.source().begin.column, error.description()));
   }
+}
 
-  static std::string tables_of(const toml::table& root) {
-    Texts names;
-    for (const auto& [key, node] : root) {
-      if (node.is_table()) names.push_back(fmt::format("[{}]", key.str()));
-    }
-    return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
-  }
+// The keys of one table, set through its options.
+class TableReader {
+ public:
+  TableReader(const ConfigScope& scope, const std::vector<Option>& options, Texts& given, Problems& problems)
+      : scope_(scope), options_(options), given_(given), problems_(problems) {}
 
   void apply(const toml::table& table) {
     for (const auto& [key, node] : table) {
@@ -93,21 +83,22 @@ class Reader {
       if (option != options_.end() && option->in_config) {
         set(*option, node);
       } else if (option != options_.end()) {
-        problem(node, fmt::format("'{}' can only be given on the command line", name));
+        problems_.add(node, fmt::format("'{}' can only be given on the command line", name));
       } else if (!contains(scope_.known_elsewhere, name) && !(node.is_table() && contains(scope_.commands, name))) {
         unknown(name, node);
       }
     }
   }
 
+ private:
   void unknown(const std::string& name, const toml::node& node) {
     Texts names = scope_.known_elsewhere;
     for (const Option& option : options_) {
       if (option.in_config) names.push_back(option.name);
     }
     const std::string near = close_enough(name, names);
-    problem(node, fmt::format("unknown key '{}' in [{}]{}", name, scope_.table,
-                              near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+    problems_.add(node, fmt::format("unknown key '{}' in [{}]{}", name, scope_.table,
+                                    near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
   }
 
   void set(const Option& option, const toml::node& node) {
@@ -117,7 +108,7 @@ class Reader {
     if (array == nullptr) {
       set_one(option, node);
     } else if (!option.is_list) {
-      problem(node, fmt::format("{}: takes one value, not a list", option.name));
+      problems_.add(node, fmt::format("{}: takes one value, not a list", option.name));
     } else {
       for (const toml::node& item : *array) set_one(option, item);
     }
@@ -126,23 +117,38 @@ class Reader {
   void set_one(const Option& option, const toml::node& node) {
     const std::optional<std::string> text = scalar_text(node);
     if (!text) {
-      problem(node, fmt::format("{}: must be a string, a number or a boolean", option.name));
+      problems_.add(node, fmt::format("{}: must be a string, a number or a boolean", option.name));
     } else if (const std::string wrong = option.set(*text); !wrong.empty()) {
-      problem(node, fmt::format("{} = {}: {}", option.name, *text, wrong));
+      problems_.add(node, fmt::format("{} = {}: {}", option.name, *text, wrong));
     }
   }
 
-  void problem(const toml::node& node, const std::string& text) {
-    const toml::source_index line = node.source().begin.line;
-    problems_.push_back({line, fmt::format("{}:{}: {}", path_.string(), line, text)});
-  }
-
-  const Path& path_;
   const ConfigScope& scope_;
   const std::vector<Option>& options_;
   Texts& given_;
-  std::vector<Problem> problems_;
+  Problems& problems_;
 };
+
+std::string tables_of(const toml::table& root) {
+  Texts names;
+  for (const auto& [key, node] : root) {
+    if (node.is_table()) names.push_back(fmt::format("[{}]", key.str()));
+  }
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+void unknown_table(const std::string& name, const toml::node& node, const std::vector<ConfigTable>& tables,
+                   Problems& problems) {
+  Texts names, shown;
+  for (const ConfigTable& table : tables) {
+    names.push_back(table.name);
+    shown.push_back(fmt::format("[{}]", table.name));
+  }
+  const std::string near = close_enough(name, names);
+  problems.add(node, fmt::format("unknown table [{}]; {}", name,
+                                 near.empty() ? fmt::format("expected some of {}", fmt::join(shown, ", "))
+                                              : fmt::format("did you mean [{}]?", near)));
+}
 
 std::string written_value(const Option& option, const Texts& texts) {
   Texts shown;
@@ -160,7 +166,44 @@ std::string setting_line(const Option& option) {
 
 std::vector<std::string> read_config(const Path& path, const ConfigScope& scope, const std::vector<Option>& options,
                                      std::vector<std::string>& given) {
-  return Reader(path, scope, options, given).read();
+  const toml::table root = parse(path);
+  Problems problems(path);
+  const toml::table* table = nullptr;
+  for (const auto& [key, node] : root) {
+    if (!node.is_table()) {
+      problems.add(node, fmt::format("key '{}' stands outside of a table; move it below [{}]", key.str(), scope.table));
+    } else if (key == scope.table) {
+      table = node.as_table();
+    }
+  }
+  if (table == nullptr) {
+    problems.add(root, fmt::format("there is no table [{}]; the file has {}", scope.table, tables_of(root)));
+    return problems.sorted();
+  }
+  TableReader reader(scope, options, given, problems);
+  reader.apply(*table);
+  if (const toml::node* own = table->get(scope.command); own != nullptr && own->is_table())
+    reader.apply(*own->as_table());
+  return problems.sorted();
+}
+
+std::vector<std::string> read_tables(const Path& path, std::vector<ConfigTable>& tables) {
+  const toml::table root = parse(path);
+  Problems problems(path);
+  for (const auto& [key, node] : root) {
+    const std::string name(key.str());
+    const auto found =
+        std::find_if(tables.begin(), tables.end(), [&name](const ConfigTable& table) { return table.name == name; });
+    if (!node.is_table()) {
+      problems.add(node, fmt::format("key '{}' stands outside of a table", name));
+    } else if (found == tables.end()) {
+      unknown_table(name, node, tables, problems);
+    } else {
+      found->present = true;
+      TableReader({found->name, "", {}, {}}, found->options, found->given, problems).apply(*node.as_table());
+    }
+  }
+  return problems.sorted();
 }
 
 std::string write_config(const std::string& table, const std::vector<Option>& options) {

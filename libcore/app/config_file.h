@@ -23,6 +23,18 @@ struct ConfigScope {
 std::vector<std::string> read_config(const Path& path, const ConfigScope& scope, const std::vector<Option>& options,
                                      std::vector<std::string>& given);
 
+// One table of a file of several, each with keys of its own.
+struct ConfigTable {
+  std::string name;
+  std::vector<Option> options;
+  bool present = false;                 // the file has it
+  std::vector<std::string> given = {};  // names of the options that the file set
+};
+
+// Sets the options of all `tables` from a file that has no others, and fills in `present` and `given`. Returns all
+// problems, each with its line; throws like read_config. A table that is left out leaves its options as they were.
+std::vector<std::string> read_tables(const Path& path, std::vector<ConfigTable>& tables);
+
 // The present values as a TOML table that read_config reads back to the same values. Unset options stand as comments.
 std::string write_config(const std::string& table, const std::vector<Option>& options);
 

@@ -118,14 +118,17 @@ void open_data(const config::RunOptions& options, Opened& opened, config::Facts&
   }
 }
 
-Opened open_all(const config::RunOptions& options, config::Facts& facts, config::Problems& problems) {
-  Opened opened;
-  const config::ModelOptions& choice = options.model;
+void open_model(const config::ModelOptions& choice, Opened& opened, config::Facts& facts, config::Problems& problems) {
   opened.model_name = choice.model.empty() ? choice.init_from : choice.model;
   collect(problems, [&] { opened.init_from = open_weights(choice.init_from); });
   if (!choice.model.empty() || opened.init_from)
     collect(problems, [&] { opened.model = resolve_model(choice, opened.init_from.get()); });
   if (opened.model) facts.model = facts_of(*opened.model, opened.model_name);
+}
+
+Opened open_all(const config::RunOptions& options, config::Facts& facts, config::Problems& problems) {
+  Opened opened;
+  open_model(options.model, opened, facts, problems);
   open_data(options, opened, facts, problems);
   if (opened.model && opened.init_from) {
     collect(problems, [&] {
@@ -151,6 +154,17 @@ PreparedRun prepare(const config::RunOptions& options, const config::MachineFact
           .data = std::move(*opened.data),
           .valid = std::move(opened.valid),
           .init_from = std::move(opened.init_from)};
+}
+
+std::vector<std::string> problems_before_data(const config::RunOptions& options, const config::MachineFacts& machine) {
+  config::Facts facts{.model = std::nullopt, .train = {}, .valid = {}, .machine = machine};
+  config::Problems problems;
+  Opened opened;
+  open_model(options.model, opened, facts, problems);
+  config::validate(options, facts, problems);
+  std::vector<std::string> all = std::move(problems.usage);
+  all.insert(all.end(), problems.data.begin(), problems.data.end());
+  return all;
 }
 
 }  // namespace convoy::train

@@ -32,4 +32,7 @@ struct PreparedRun {
 // Throws ConfigError or DataError with all problems.
 PreparedRun prepare(const config::RunOptions& options, const config::MachineFacts& machine);
 
+// What is wrong with `options` whatever the data are: for a run that is planned before its data are there.
+std::vector<std::string> problems_before_data(const config::RunOptions& options, const config::MachineFacts& machine);
+
 }  // namespace convoy::train

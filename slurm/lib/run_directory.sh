@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What a run of convoy-train says of itself in its run directory. Sourced.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154  # container is the caller's
 
 # run_directory FLAGS...: RUN, as the flags of `convoy-train run` or their configuration name it.
 run_directory() {
   local settings
-  settings=$(convoy-train run "$@" --print-config) || return 1
+  settings=$("${container[@]}" convoy-train run "$@" --print-config) || return 1
   # A string of TOML: quotes and backslashes have a backslash before them.
   sed -n 's/^out = "\(.*\)"$/\1/p' <<<"$settings" | tail -n 1 | sed 's/\\\(["\\]\)/\1/g'
 }

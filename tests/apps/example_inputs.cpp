@@ -58,6 +58,19 @@ constexpr const char* kTinyModel =
  "max_position_embeddings": 32, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": true, "hidden_act": "silu"}
 )";
 
+constexpr const char* kChain = R"([preprocess]
+inputs = ["docs/"]
+tokenizer = "tokenizer.model"
+shards = 4
+out-dir = "shards"
+[merge]
+out = "data/merged"
+[train]
+model = "config.json"
+out = "runs/chain"
+steps = 10
+)";
+
 // Two steps of two ranks, as another program would log them.
 constexpr const char* kRows =
     R"({"rank":0,"host":"n01","step":1,"kind":"phase","name":"forward","start_ns":1000,"duration_ns":500}
@@ -88,6 +101,7 @@ std::string prepare(const path& folder) {
   write(folder / "corpus.jsonl.zst", compressed(corpus_lines(folder)));
   write(folder / "config.json", kTinyModel);
   write(folder / "rows.jsonl", kRows);
+  write(folder / "chain.toml", kChain);
   std::filesystem::create_directories(folder / "data");
   std::filesystem::create_directories(folder / "runs");
   std::vector<std::string> lines = {

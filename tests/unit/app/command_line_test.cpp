@@ -62,5 +62,31 @@ TEST_F(CommandLines, TellOfAMissingValueAndKeepTheRest) {
   EXPECT_THAT(parse({"--data=", "x"}).problems, ElementsAre(HasSubstr("the value is empty")));
 }
 
+TEST(ArgumentsOf, GiveTheSameValuesToAnotherParse) {
+  std::int64_t steps = 7;
+  bool on = true, off = false, overlap = false;
+  std::string model = "[a,b]", empty;
+  std::vector<std::string> data = {"a b", "-c"}, inputs = {"x", "y"};
+  const std::vector<Option> options = {count("steps", steps, {1}, ""),  toggle("on", on, ""),
+                                       toggle("off", off, ""),          yes_no("overlap", overlap, ""),
+                                       text("model", "NAME", model, ""), texts("data", "PREFIX", data, ""),
+                                       text("unset", "X", empty, ""),    positionals("INPUT", inputs, "")};
+  const std::vector<std::string> arguments =
+      arguments_of(options, {"steps", "on", "off", "overlap", "model", "data", "unset", "INPUT"});
+  EXPECT_EQ(arguments, (std::vector<std::string>{"--steps=7", "--on", "--overlap=false", "--model", "[a,b]", "--data=a b",
+                                                 "--data=-c", "x", "y"}));
+  const CommandLine line = parse_command_line(options, arguments);
+  EXPECT_TRUE(line.problems.empty());
+  EXPECT_TRUE(line.unknown.empty());
+  EXPECT_EQ(line.values.at("model"), std::vector<std::string>{"[a,b]"});
+  EXPECT_EQ(line.values.at("data"), data);
+  EXPECT_EQ(line.values.at("INPUT"), inputs);
+}
+
+TEST(ArgumentsOf, LeaveOutWhatWasNotGiven) {
+  std::int64_t steps = 7;
+  EXPECT_TRUE(arguments_of({count("steps", steps, {1}, "")}, {}).empty());
+}
+
 }  // namespace
 }  // namespace convoy::app

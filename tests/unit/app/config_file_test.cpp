@@ -122,5 +122,33 @@ TEST_F(ConfigFiles, WrittenReadBackToTheSameSettings) {
   EXPECT_FALSE(tokenizer_.has_value());
 }
 
+class ConfigTables : public testing::Test {
+ protected:
+  Texts read(std::string_view toml) { return read_tables(dir_.write("job.toml", toml), tables_); }
+
+  support::TmpDir dir_;
+  std::int64_t shards_ = 1, steps_ = 1;
+  std::vector<ConfigTable> tables_ = {{.name = "merge", .options = {count("shards", shards_, {1}, "")}},
+                                      {.name = "train", .options = {count("steps", steps_, {1}, "")}}};
+};
+
+TEST_F(ConfigTables, EachHasItsOwnKeys) {
+  EXPECT_THAT(read("[train]\nsteps = 7\n"), IsEmpty());
+  EXPECT_EQ(steps_, 7);
+  EXPECT_FALSE(tables_[0].present);
+  EXPECT_TRUE(tables_[1].present);
+  EXPECT_THAT(tables_[1].given, ElementsAre("steps"));
+  EXPECT_THAT(read("[merge]\nsteps = 7\n"), ElementsAre(HasSubstr("job.toml:2: unknown key 'steps' in [merge]")));
+}
+
+TEST_F(ConfigTables, TellAllProblemsInTheOrderOfTheirLines) {
+  EXPECT_THAT(read("shards = 3\n[trains]\nsteps = 1\n[train]\nstep = 1\nsteps = 0\n[other]\n"),
+              ElementsAre(HasSubstr(":1: key 'shards' stands outside of a table"),
+                          HasSubstr(":2: unknown table [trains]; did you mean [train]?"),
+                          HasSubstr(":5: unknown key 'step' in [train]; did you mean 'steps'?"),
+                          HasSubstr(":6: steps = 0: must be at least 1"),
+                          HasSubstr(":7: unknown table [other]; expected some of [merge], [train]")));
+}
+
 }  // namespace
 }  // namespace convoy::app

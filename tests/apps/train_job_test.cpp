@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// convoy-train job as slurm/submit.sh calls it.
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "tests/apps/train_program.h"
+#include "tests/support/tmp_dir.h"
+
+namespace convoy::apps {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kTrain =
+    "[train]\nmodel = \"llama-15m\"\ndata = [\"d\"]\nout = \"run\"\nsteps = 10\nglobal-batch-size = 8\n";
+
+class Job : public testing::Test {
+ protected:
+  support::ProgramResult print(const std::string& toml, const std::string& stage) const {
+    return call("convoy-train", {"job", folder_.write("chain.toml", toml).string(), "--stage", stage});
+  }
+
+  // What bash makes of `command` after the assignments of a stage.
+  std::string after_eval(const std::string& toml, const std::string& stage, const std::string& command) const {
+    folder_.write("chain.toml", toml);
+    const std::string script =
+        "eval \"$('" + program("convoy-train") + "' job chain.toml --stage " + stage + ")\"; " + command;
+    const support::ProgramResult result =
+        support::run_program({.arguments = {"bash", "-eu", "-c", script}, .directory = folder_.path()});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  }
+
+  support::TmpDir folder_;
+};
+
+TEST_F(Job, WhatAShellEvaluatesAreTheValuesAndNothingRuns) {
+  const std::string out = after_eval(
+      "[site]\nsetup = [\"echo 'a  b'; touch ran\", \"x=$(touch ran)\"]\n[train]\nmodel = \"llama-15m\"\nsteps = 10\n"
+      "out = \"a 'run' $(touch ran) `touch ran`\"\ndata = [\"[0]=x\"]\nglobal-batch-size = 8\n",
+      "train", R"(printf '<%s>\n' "${job_site[@]}" "$job_run" "${job_arguments[@]}")");
+  EXPECT_EQ(out,
+            "<--setup=echo 'a  b'; touch ran>\n<--setup=x=$(touch ran)>\n<a 'run' $(touch ran) `touch ran`>\n"
+            "<--model=llama-15m>\n<--data>\n<[0]=x>\n<--global-batch-size=8>\n<--steps=10>\n"
+            "<--out=a 'run' $(touch ran) `touch ran`>\n");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "ran"));
+}
+
+TEST_F(Job, AStageThatIsLeftOutLeavesNothingOfTheOneBefore) {
+  const std::string out = after_eval(kTrain, "train",
+                                     "eval \"$('" + program("convoy-train") +
+                                         "' job chain.toml --stage merge)\"; "
+                                         "echo $job_stage $job_present \"$job_run\" ${#job_arguments[@]}");
+  EXPECT_EQ(out, "merge no  0\n");
+}
+
+TEST_F(Job, IsCheckedAsAWholeWhateverTheStage) {
+  const support::ProgramResult result =
+      print(std::string(kTrain) +
+                "tensor-paralel = 2\ntensor-parallel = 3\nnodes = 2\nntasks-per-node = 2\n"
+                "[export]\nto = \"hf\"\ndtype = \"bf61\"\n[sites]\n",
+            "merge");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err,
+              HasSubstr("chain.toml:7: unknown key 'tensor-paralel' in [train]; did you mean 'tensor-parallel'?"));
+  EXPECT_THAT(result.err, HasSubstr("chain.toml:13: dtype = bf61: must be one of fp32, bf16"));
+  EXPECT_THAT(result.err, HasSubstr("chain.toml:14: unknown table [sites]; did you mean [site]?"));
+  // What run itself says of the layout, on the ranks that the job asks for.
+  EXPECT_THAT(result.err, HasSubstr("[train] --tensor-parallel 3 x --pipeline-parallel 1: 4 ranks"));
+  EXPECT_THAT(result.err, HasSubstr("[export] says how to export, but not where"));
+}
+
+TEST_F(Job, PathsAreRelativeToItsFolder) {
+  folder_.write("sub/model/config.json", "{");
+  folder_.write("sub/chain.toml",
+                std::regex_replace(std::string(kTrain), std::regex("llama-15m"), "model/config.json"));
+  const support::ProgramResult result =
+      call("convoy-train", {"job", (folder_ / "sub/chain.toml").string(), "--stage", "train"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, Not(HasSubstr("neither a file or folder")));
+}
+
+// The keys of a program's own configuration, those that are unset too.
+std::set<std::string> keys_of(const std::string& program, const std::string& command) {
+  std::set<std::string> keys;
+  std::istringstream lines(call(program, {command, "--print-config"}).out);
+  const std::regex setting("(# )?([a-z][a-z-]*) = .*");
+  for (std::string line; std::getline(lines, line);) {
+    if (std::smatch match; std::regex_match(line, match, setting)) keys.insert(match[2]);
+  }
+  return keys;
+}
+
+// A flag that another program gets has to be a key here, or be kept out by this test.
+TEST_F(Job, KnowsTheFlagsOfTheOtherPrograms) {
+  struct Passed {
+    const char *table, *program, *command;
+    std::set<std::string> kept_out;
+  };
+  const std::vector<Passed> all = {// out is the plan's affair. Shards of several splits are not joined yet.
+                                   {"preprocess", "convoy-preprocess", "encode", {"out", "split", "plan", "shard"}},
+                                   {"export", "convoy-ckpt", "export", {}},
+                                   {"report", "convoy-profile", "report", {}},
+                                   {"train", "convoy-train", "run", {}}};
+  for (const Passed& passed : all) {
+    const std::set<std::string> keys = keys_of(passed.program, passed.command);
+    EXPECT_GT(keys.size(), 3U) << passed.program;
+    std::string toml = std::string("[") + passed.table + "]\n";
+    for (const std::string& key : keys) {
+      if (!passed.kept_out.contains(key)) toml += key + " = \"\\u0001\"\n";
+    }
+    EXPECT_THAT(print(toml, "merge").err, Not(HasSubstr("unknown key"))) << passed.program << " " << passed.command;
+  }
+}
+
+}  // namespace
+}  // namespace convoy::apps
