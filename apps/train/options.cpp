@@ -13,6 +13,7 @@ constexpr Count kFromZero{.least = 0};
 constexpr Real kFromZeroReal{.least = 0.0};
 constexpr Real kAboveZero{.least = 1e-30};
 constexpr Real kShare{.least = 0.0, .most = 1.0};
+constexpr Real kPositiveShare{.least = 1e-9, .most = 1.0};
 constexpr Real kBeta{.least = 0.0, .most = 0.999999999};
 constexpr Count kRanks{.least = 1, .most = 1048576};
 constexpr Count kThreads{.least = 1, .most = 1024};
@@ -59,9 +60,11 @@ void add_data(std::vector<Option>& all, config::DataOptions& o) {
 void add_batch(std::vector<Option>& all, config::BatchOptions& o) {
   add(all, "Batch and length",
       {
-          app::count("global-batch-size", o.global_batch, kFromOne, "sequences a step"),
+          app::count("global-batch-size", o.global_batch, kFromOne, "sequences a step (default: 32)"),
           app::count("micro-batch-size", o.micro_batch, kFromOne,
                      "sequences at a time (default: the largest divisor up to 8)"),
+          app::text("batch-ramp", "TOKENS:N,...", o.ramp,
+                    "instead: sequences a step that grow with the tokens read (0:32,1B:64)"),
           app::count("steps", o.steps, kFromOne, "length of the run in global batches"),
           app::count("tokens", o.tokens, kFromOne, "length of the run in tokens, rounded up to a whole step"),
       });
@@ -72,10 +75,13 @@ void add_optimizer(std::vector<Option>& all, config::OptimizerOptions& o) {
       {
           app::real("lr", o.lr, kFromZeroReal, "peak learning rate"),
           app::real("min-lr", o.min_lr, kFromZeroReal, "rate at the end of the decay (default: lr / 10)"),
-          app::choice("lr-schedule", o.schedule, {"constant", "cosine"}, "what follows the warm-up"),
+          app::choice("lr-schedule", o.schedule, {"constant", "linear", "cosine", "wsd"},
+                      "what follows the warm-up; wsd: constant, then down in the last share of the updates"),
           app::count("warmup-steps", o.warmup_steps, kFromZero, "updates of linear warm-up"),
           app::count("decay-steps", o.decay_steps, kFromOne,
                      "update at which the decay ends, warm-up included (default: the run's steps)"),
+          app::real("wsd-decay-share", o.wsd_decay_share, kPositiveShare,
+                    "of the updates, the last, in which wsd decays"),
           app::real("weight-decay", o.weight_decay, kFromZeroReal, "on two-dimensional tensors, embeddings included"),
           app::real("beta1", o.beta1, kBeta, "decay of the first moment"),
           app::real("beta2", o.beta2, kBeta, "decay of the second moment"),

@@ -125,9 +125,9 @@ std::optional<double> tokens_per_second(const LayoutSteps& steps) {
 
 std::optional<double> flops_per_second(const LayoutSteps& steps) {
   const trace::Header& header = steps.header;
-  const std::optional<double> seconds = median_seconds(steps);
-  if (!seconds || header.tokens_per_step <= 0 || !(header.flops_per_token > 0.0)) return std::nullopt;
-  return header.flops_per_token * static_cast<double>(header.tokens_per_step) / (*seconds * header.world);
+  const std::optional<double> rate = tokens_per_second(steps);  // a batch that grows has other tokens than the header's
+  if (!rate || !(header.flops_per_token > 0.0)) return std::nullopt;
+  return header.flops_per_token * *rate / header.world;
 }
 
 Curve throughput_curve(const LayoutSteps& steps) {

@@ -2,6 +2,7 @@
 #include "libcore/config/run_options.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <string_view>
 
@@ -16,6 +17,11 @@ std::pair<std::string, std::string> named_prefix(const std::string& text) {
   // An equals sign after a slash belongs to the path.
   if (equals != std::string::npos && equals < text.find('/')) return {text.substr(0, equals), text.substr(equals + 1)};
   return {std::filesystem::path(text).filename().string(), text};
+}
+
+std::int64_t wsd_decay_start(std::int64_t decay_steps, double share) {
+  const std::int64_t decaying = std::llround(share * static_cast<double>(decay_steps));
+  return decay_steps - std::clamp<std::int64_t>(decaying, 1, std::max<std::int64_t>(1, decay_steps));
 }
 
 std::string parse_cadence(const std::string& text, Cadence& cadence) {

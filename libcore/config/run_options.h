@@ -35,18 +35,23 @@ struct DataOptions {
 };
 
 struct BatchOptions {
-  std::int64_t global_batch = 32;           // sequences
-  std::optional<std::int64_t> micro_batch;  // sequences; default: the largest divisor up to 8
+  std::optional<std::int64_t> global_batch;  // sequences; default: kDefaultGlobalBatch
+  std::string ramp;                          // "0:32,1B:64": sequences from so many tokens on; batch_ramp.h
+  std::optional<std::int64_t> micro_batch;   // sequences; default: the largest divisor up to 8
   std::optional<std::int64_t> steps;
   std::optional<std::int64_t> tokens;  // B T of them a step
 };
 
+// Sequences a step where nothing is said.
+constexpr std::int64_t kDefaultGlobalBatch = 32;
+
 struct OptimizerOptions {
   double lr = 3e-4;
-  std::optional<double> min_lr;     // cosine; default: lr / 10
-  std::string schedule = "cosine";  // constant, cosine
+  std::optional<double> min_lr;     // at the end of the decay; default: lr / 10
+  std::string schedule = "cosine";  // constant, linear, cosine, wsd
   std::int64_t warmup_steps = 0;
   std::optional<std::int64_t> decay_steps;  // default: the resolved number of steps
+  double wsd_decay_share = 0.2;             // of them, the last, that wsd decays in
   double weight_decay = 0.1;
   double beta1 = 0.9;
   double beta2 = 0.95;
@@ -132,6 +137,9 @@ struct RunOptions {
 
 // Splits [NAME=]PREFIX; the name is the prefix's last component unless given.
 std::pair<std::string, std::string> named_prefix(const std::string& text);
+
+// The update at which the decay of wsd begins: the last `share` of the updates, to the nearest and at least one, decay.
+std::int64_t wsd_decay_start(std::int64_t decay_steps, double share);
 
 // Reads a Cadence; returns the problem as a clause, or an empty string.
 std::string parse_cadence(const std::string& text, Cadence& cadence);

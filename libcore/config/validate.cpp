@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "libcore/base/error.h"
@@ -25,13 +26,39 @@ std::int64_t sequence_length(const RunOptions& options, const ModelFacts& model)
   return options.model.sequence_length.value_or(std::min(model.positions, kLongestDefaultSequence));
 }
 
+// Empty where there is none, or none that can be read.
+std::vector<RampPoint> ramp_of(const BatchOptions& batch) {
+  std::vector<RampPoint> ramp;
+  if (!batch.ramp.empty() && !parse_ramp(batch.ramp, ramp).empty()) ramp.clear();
+  return ramp;
+}
+
+GlobalBatches batches_of(const BatchOptions& batch, std::int64_t length) {
+  const std::vector<RampPoint> ramp = ramp_of(batch);
+  return ramp.empty() ? GlobalBatches(batch.global_batch.value_or(kDefaultGlobalBatch)) : GlobalBatches(ramp, length);
+}
+
+std::int64_t largest_batch(const BatchOptions& batch) {
+  const std::vector<RampPoint> ramp = ramp_of(batch);
+  return ramp.empty() ? batch.global_batch.value_or(kDefaultGlobalBatch) : ramp.back().batch;
+}
+
+// What every global batch of the run is a multiple of.
+std::int64_t common_batch(const BatchOptions& batch) {
+  const std::vector<RampPoint> ramp = ramp_of(batch);
+  std::int64_t common = ramp.empty() ? largest_batch(batch) : 0;
+  for (const RampPoint& point : ramp) common = std::gcd(common, point.batch);
+  return common;
+}
+
 // 0 where neither --steps nor --tokens is given, or T is not known.
 std::int64_t resolved_steps(const RunOptions& options, std::int64_t length) {
   if (options.batch.steps) return *options.batch.steps;
   std::int64_t per_step = 0;
-  if (__builtin_mul_overflow(options.batch.global_batch, length, &per_step)) return 0;  // validate() says so
+  if (__builtin_mul_overflow(largest_batch(options.batch), length, &per_step)) return 0;  // validate() says so
   if (!options.batch.tokens || per_step <= 0) return 0;
-  return *options.batch.tokens / per_step + (*options.batch.tokens % per_step == 0 ? 0 : 1);
+  return batches_of(options.batch, length)
+      .steps_to(*options.batch.tokens / length + (*options.batch.tokens % length == 0 ? 0 : 1));
 }
 
 void check_length(const BatchOptions& batch, std::vector<std::string>& problems) {
@@ -58,13 +85,51 @@ parallel::Layout layout_of(const RunOptions& options, int world) {
 }
 
 std::int64_t resolved_micro_batch(const BatchOptions& batch, const parallel::Layout& layout) {
-  return batch.micro_batch.value_or(default_micro_batch(std::max<std::int64_t>(1, batch.global_batch / layout.data)));
+  return batch.micro_batch.value_or(default_micro_batch(std::max<std::int64_t>(1, common_batch(batch) / layout.data)));
 }
 
 // Extents of 0 are not known and ask for nothing.
 parallel::ModelExtents extents_of(const std::optional<ModelFacts>& model) {
   if (!model) return {};
   return {model->layers, model->heads, model->key_value_heads, model->ffn_width, model->vocabulary};
+}
+
+// 0 if it is more than can be counted.
+std::int64_t divisor_of_batches(const BatchOptions& batch, const parallel::Layout& layout) {
+  std::int64_t unit = 0;
+  return __builtin_mul_overflow(resolved_micro_batch(batch, layout), layout.data, &unit) ? 0 : unit;
+}
+
+// What the layout is asked about: of a ramp a size that divides, because check_ramp() speaks of those that do not.
+std::int64_t batch_to_divide(const BatchOptions& batch, const parallel::Layout& layout) {
+  return ramp_of(batch).empty() ? largest_batch(batch) : std::max<std::int64_t>(1, divisor_of_batches(batch, layout));
+}
+
+void check_ramp(const BatchOptions& batch, const parallel::Layout& layout, std::vector<std::string>& problems) {
+  if (batch.ramp.empty()) return;
+  std::vector<RampPoint> ramp;
+  if (const std::string problem = parse_ramp(batch.ramp, ramp); !problem.empty()) {
+    problems.push_back(fmt::format("--batch-ramp '{}' {}", batch.ramp, problem));
+    return;
+  }
+  if (batch.global_batch) {
+    problems.push_back(
+        fmt::format("--global-batch-size {} and --batch-ramp {} are both given: the ramp says what every step takes; "
+                    "drop one of the two",
+                    *batch.global_batch, batch.ramp));
+  }
+  const std::int64_t unit = divisor_of_batches(batch, layout);
+  for (const RampPoint& point : ramp) {
+    if (unit > 0 && point.batch % unit == 0) continue;
+    const std::int64_t below = unit > 0 ? point.batch / unit * unit : 0;
+    const bool has_above = unit > 0 && below <= std::numeric_limits<std::int64_t>::max() - unit;
+    problems.push_back(fmt::format(
+        "--batch-ramp {}: its {} sequences are not divisible by {} replica{} x --micro-batch-size {}; nearest legal "
+        "values: {}{}{}",
+        batch.ramp, point.batch, layout.data, layout.data == 1 ? "" : "s", resolved_micro_batch(batch, layout),
+        below > 0 ? fmt::format("{}", below) : "", below > 0 && has_above ? ", " : "",
+        has_above ? fmt::format("{}", below + unit) : ""));
+  }
 }
 
 void check_layout(const RunOptions& options, const Facts& facts, std::vector<std::string>& problems) {
@@ -85,10 +150,11 @@ void check_layout(const RunOptions& options, const Facts& facts, std::vector<std
   }
   const parallel::Layout layout = layout_of(options, world);
   for (std::string& problem :
-       parallel::layout_problems(layout, world, extents_of(facts.model), options.batch.global_batch,
+       parallel::layout_problems(layout, world, extents_of(facts.model), batch_to_divide(options.batch, layout),
                                  resolved_micro_batch(options.batch, layout))) {
     problems.push_back(std::move(problem));
   }
+  check_ramp(options.batch, layout, problems);
 }
 
 void check_faults(const std::vector<std::string>& faults, int world, std::vector<std::string>& problems) {
@@ -107,15 +173,27 @@ void check_faults(const std::vector<std::string>& faults, int world, std::vector
 void check_total(const RunOptions& options, std::int64_t length, std::int64_t steps,
                  std::vector<std::string>& problems) {
   std::int64_t tokens = 0;
-  if (!__builtin_mul_overflow(options.batch.global_batch, length, &tokens) &&
+  const std::int64_t largest = largest_batch(options.batch);
+  if (!__builtin_mul_overflow(largest, length, &tokens) &&
       !__builtin_mul_overflow(tokens, std::max<std::int64_t>(steps, 1), &tokens) &&
       !(options.batch.tokens && *options.batch.tokens > std::numeric_limits<std::int64_t>::max() - tokens)) {
     return;
   }
   problems.push_back(
-      fmt::format("--global-batch-size {} of {} tokens each, over the whole run, is more than 2^63 - 1 tokens: lower "
-                  "--global-batch-size, --steps or --tokens",
-                  options.batch.global_batch, length));
+      fmt::format("a global batch of {} sequences of {} tokens each, over the whole run, is more than 2^63 - 1 tokens: "
+                  "lower {}, --steps or --tokens",
+                  largest, length, options.batch.ramp.empty() ? "--global-batch-size" : "--batch-ramp"));
+}
+
+// The decay of wsd takes its share of what the warm-up must have left.
+void check_wsd(const OptimizerOptions& optimizer, std::int64_t end, std::vector<std::string>& problems) {
+  if (optimizer.schedule != "wsd" || end <= 0) return;
+  const std::int64_t start = wsd_decay_start(end, optimizer.wsd_decay_share);
+  if (optimizer.warmup_steps <= start) return;
+  problems.push_back(
+      fmt::format("--wsd-decay-share {}: the decay would begin at update {} of {}, before --warmup-steps {} are over; "
+                  "the largest legal value of --warmup-steps is {}",
+                  optimizer.wsd_decay_share, start, end, optimizer.warmup_steps, start));
 }
 
 void check_schedule(const RunOptions& options, std::int64_t steps, std::vector<std::string>& problems) {
@@ -133,12 +211,14 @@ void check_schedule(const RunOptions& options, std::int64_t steps, std::vector<s
                     "the largest legal value is {}",
                     warmup, steps, steps));
   }
-  if (optimizer.schedule == "cosine" && optimizer.decay_steps && *optimizer.decay_steps < warmup) {
+  const bool decays = optimizer.schedule == "cosine" || optimizer.schedule == "linear";
+  if (decays && optimizer.decay_steps && *optimizer.decay_steps < warmup) {
     problems.push_back(
         fmt::format("--decay-steps {} ends before --warmup-steps {} does: the decay counts from step 0, "
                     "warm-up included; the smallest legal value is {}",
                     *optimizer.decay_steps, warmup, warmup));
   }
+  check_wsd(optimizer, optimizer.decay_steps.value_or(steps), problems);
 }
 
 void check_model(const RunOptions& options, const ModelFacts& model, std::vector<std::string>& problems) {
@@ -252,14 +332,12 @@ void check_observation(const ObservationOptions& options, std::int64_t steps, st
   if (const std::string problem = parse_steps(text, window); !problem.empty()) {
     problems.push_back(fmt::format("--trace-window '{}' {}", text, problem));
   } else if (steps > 0 && window.first > steps) {
-    problems.push_back(
-        fmt::format("--trace-window {} begins beyond the run's {} steps: the largest legal first step is {}", text,
-                    steps, steps));
+    problems.push_back(fmt::format(
+        "--trace-window {} begins beyond the run's {} steps: the largest legal first step is {}", text, steps, steps));
   }
   if (options.trace == "off") {
-    problems.push_back(
-        fmt::format("--trace off with --trace-window {}: nothing would be recorded of these steps; drop one of the two",
-                    text));
+    problems.push_back(fmt::format(
+        "--trace off with --trace-window {}: nothing would be recorded of these steps; drop one of the two", text));
   }
 }
 
@@ -328,7 +406,8 @@ Resolved resolve(const RunOptions& options, const Facts& facts) {
   check(facts.model.has_value(), "a validated run has a model");
   Resolved resolved;
   resolved.sequence_length = sequence_length(options, *facts.model);
-  resolved.global_batch = options.batch.global_batch;
+  resolved.batches = batches_of(options.batch, resolved.sequence_length);
+  resolved.global_batch = resolved.batches.largest();
   resolved.layout = layout_of(options, facts.machine.world);
   resolved.micro_batch = resolved_micro_batch(options.batch, resolved.layout);
   resolved.micro_batches = resolved.global_batch / resolved.layout.data / resolved.micro_batch;
@@ -342,8 +421,7 @@ Resolved resolve(const RunOptions& options, const Facts& facts) {
   if (options.data.mask_loss_after_eos) resolved.eos_id = end_of_text(options, facts);
   for (const std::string& text : options.rehearsal.faults) parse_fault(text, resolved.faults.emplace_back());
   resolved.writes_traces = options.observation.trace != "off";
-  if (!options.observation.trace_window.empty())
-    parse_steps(options.observation.trace_window, resolved.trace_window);
+  if (!options.observation.trace_window.empty()) parse_steps(options.observation.trace_window, resolved.trace_window);
   return resolved;
 }
 

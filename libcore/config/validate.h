@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "libcore/config/batch_ramp.h"
 #include "libcore/config/fault.h"
 #include "libcore/config/run_options.h"
 #include "libcore/parallel/mesh.h"
@@ -71,9 +72,10 @@ void throw_if_any(const Problems& problems);
 // A run with nothing left open.
 struct Resolved {
   std::int64_t sequence_length = 0;  // T
-  std::int64_t global_batch = 0;     // sequences a step
+  GlobalBatches batches;             // of every step
+  std::int64_t global_batch = 0;     // sequences a step, the largest of a ramp
   std::int64_t micro_batch = 0;      // B
-  std::int64_t micro_batches = 0;    // a step and replica
+  std::int64_t micro_batches = 0;    // a step and replica, at most
   std::int64_t steps = 0;
   std::int64_t decay_steps = 0;
   double min_lr = 0.0;

@@ -185,7 +185,7 @@ struct Header {
   int tensor = 1, pipeline = 1, data = 1;  // sizes
   int micro_batches = 1;                   // a step and replica
   int threads = 1;                         // that compute in this rank
-  std::int64_t tokens_per_step = 0;        // of the global batch, counted or not
+  std::int64_t tokens_per_step = 0;        // of the largest global batch, counted or not
   double flops_per_token = 0.0;            // of the whole model, forward and backward; 0: unknown
   std::string flops_convention;            // in words
   std::string host;

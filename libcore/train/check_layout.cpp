@@ -52,7 +52,7 @@ std::int64_t ranks_of(const config::RunOptions& options) {
   const config::LayoutOptions& layout = options.layout;
   if (layout.expect_world) return *layout.expect_world;
   const std::int64_t pair = 2 * options.batch.micro_batch.value_or(1);
-  const std::int64_t replicas = options.batch.global_batch % pair == 0 ? 2 : 1;
+  const std::int64_t replicas = options.batch.global_batch.value_or(config::kDefaultGlobalBatch) % pair == 0 ? 2 : 1;
   return layout.tensor_parallel * layout.pipeline_parallel * replicas;
 }
 

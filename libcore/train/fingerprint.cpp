@@ -22,6 +22,16 @@ constexpr std::int64_t kSampledTokens = std::int64_t{1} << 16;
 std::string yes_no(bool value) { return value ? "yes" : "no"; }
 std::string number(std::int64_t value) { return fmt::format("{}", value); }
 
+// One size, or "0:32,1000000000:64" of a ramp.
+std::string global_batches(const config::BatchOptions& options, const config::Resolved& resolved) {
+  if (options.ramp.empty()) return number(resolved.global_batch);
+  std::vector<config::RampPoint> ramp;
+  config::parse_ramp(options.ramp, ramp);
+  std::vector<std::string> sizes;
+  for (const config::RampPoint& point : ramp) sizes.push_back(fmt::format("{}:{}", point.tokens, point.batch));
+  return fmt::format("{}", fmt::join(sizes, ","));
+}
+
 const std::string* find(const Fingerprint& fingerprint, const std::string& key) {
   const auto found =
       std::find_if(fingerprint.begin(), fingerprint.end(), [&](const auto& e) { return e.first == key; });
@@ -46,7 +56,7 @@ Fingerprint fingerprint_of(const PreparedRun& run) {
   const config::OptimizerOptions& optimizer = run.options.optimizer;
   const config::Resolved& resolved = run.resolved;
   const bool constant = optimizer.schedule == "constant";
-  const std::map<std::string, std::string> all = {
+  std::map<std::string, std::string> all = {
       {"model", on_one_line(model::to_json(run.model, "float32"))},
       {"sequence-length", number(resolved.sequence_length)},
       {"attention-reset-at-document", yes_no(run.options.model.attention_reset_at_document)},
@@ -54,7 +64,7 @@ Fingerprint fingerprint_of(const PreparedRun& run) {
       {"data-order", run.options.data.order},
       {"seed", number(run.options.data.seed)},
       {"mask-loss-after-eos", resolved.eos_id ? number(*resolved.eos_id) : "no"},
-      {"global-batch-size", number(resolved.global_batch)},
+      {"global-batch-size", global_batches(run.options.batch, resolved)},
       {"precision", run.options.device.precision},
       {"lr", json_number(optimizer.lr)},
       {"lr-schedule", optimizer.schedule},
@@ -67,6 +77,8 @@ Fingerprint fingerprint_of(const PreparedRun& run) {
       {"epsilon", json_number(optimizer.epsilon)},
       {"clip-norm", json_number(optimizer.clip_norm)},
   };
+  // Keys of a choice that other runs do not make: the checkpoints of those do not lack them.
+  if (optimizer.schedule == "wsd") all.emplace("wsd-decay-share", json_number(optimizer.wsd_decay_share));
   return {all.begin(), all.end()};
 }
 

@@ -119,11 +119,18 @@ GlobalBatch::GlobalBatch(std::int64_t micro_batches, std::int64_t batch, std::in
     : rules_(rules) {
   for (std::int64_t i = 0; i < micro_batches; ++i)
     micro_batches_.emplace_back(batch, sequence, rules.document_positions);
+  use(micro_batches);
+}
+
+void GlobalBatch::use(std::int64_t micro_batches) {
+  check(micro_batches >= 1 && micro_batches <= static_cast<std::int64_t>(micro_batches_.size()),
+        "a global batch is no larger than what was allocated for it");
+  used_ = static_cast<std::size_t>(micro_batches);
 }
 
 void GlobalBatch::load(const data::IndexedDataset& dataset, const data::Sampler& sampler, std::int64_t first) {
   std::int64_t sample = first;
-  for (MicroBatch& micro_batch : micro_batches_) {
+  for (MicroBatch& micro_batch : used()) {
     for (std::int64_t row = 0; row < micro_batch.rows(); ++row, ++sample) {
       micro_batch.load(row, dataset, sampler.first_token(sample), rules_);
     }
@@ -134,20 +141,18 @@ void GlobalBatch::fill(std::span<const std::int32_t> tokens) {
   check(tokens.size() % static_cast<std::size_t>(samples()) == 0, "samples are equally long");
   const std::size_t window = tokens.size() / static_cast<std::size_t>(samples());
   std::size_t sample = 0;
-  for (MicroBatch& micro_batch : micro_batches_) {
+  for (MicroBatch& micro_batch : used()) {
     for (std::int64_t row = 0; row < micro_batch.rows(); ++row, ++sample) {
       micro_batch.fill(row, tokens.subspan(sample * window, window), rules_);
     }
   }
 }
 
-std::int64_t GlobalBatch::samples() const {
-  return static_cast<std::int64_t>(micro_batches_.size()) * micro_batches_.front().rows();
-}
+std::int64_t GlobalBatch::samples() const { return static_cast<std::int64_t>(used_) * micro_batches_.front().rows(); }
 
 std::int64_t GlobalBatch::targets() const {
   std::int64_t total = 0;
-  for (const MicroBatch& micro_batch : micro_batches_) total += micro_batch.targets();
+  for (const MicroBatch& micro_batch : micro_batches()) total += micro_batch.targets();
   return total;
 }
 

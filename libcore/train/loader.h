@@ -52,6 +52,9 @@ class GlobalBatch {
  public:
   GlobalBatch(std::int64_t micro_batches, std::int64_t batch, std::int64_t sequence, const SampleRules& rules);
 
+  // From now on it has the first `micro_batches` alone, at most as many as it was made with.
+  void use(std::int64_t micro_batches);
+
   // Fills it with global samples [first, first + samples()).
   void load(const data::IndexedDataset& dataset, const data::Sampler& sampler, std::int64_t first);
 
@@ -60,12 +63,15 @@ class GlobalBatch {
 
   std::int64_t samples() const;
 
-  std::span<const MicroBatch> micro_batches() const { return micro_batches_; }
+  std::span<const MicroBatch> micro_batches() const { return std::span(micro_batches_).first(used_); }
   std::int64_t targets() const;
 
  private:
+  std::span<MicroBatch> used() { return std::span(micro_batches_).first(used_); }
+
   SampleRules rules_;
   std::vector<MicroBatch> micro_batches_;
+  std::size_t used_ = 0;
 };
 
 // The position of each of the tokens [first, first + out.size()) in its own document; the first of them starts at 0.

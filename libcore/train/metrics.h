@@ -15,7 +15,8 @@ struct StepMetrics {
   double loss = 0.0;        // not finite: printed as null
   double grad_norm = 0.0;
   double lr = 0.0;
-  std::int64_t tokens = 0;  // counted targets of this step
+  std::int64_t tokens = 0;   // counted targets of this step
+  std::int64_t samples = 0;  // of this step; not printed
   std::int64_t consumed_samples = 0;
   std::int64_t skipped = 0;  // steps skipped so far
 };

@@ -28,9 +28,20 @@ Json dataset_record(const std::string& name, const data::IndexedDataset& dataset
   return record;
 }
 
+// Null without one, else [tokens, sequences] of each size.
+Json ramp_record(const config::BatchOptions& batch) {
+  if (batch.ramp.empty()) return nullptr;
+  std::vector<config::RampPoint> ramp;
+  config::parse_ramp(batch.ramp, ramp);
+  Json record = Json::array();
+  for (const config::RampPoint& point : ramp) record.push_back({point.tokens, point.batch});
+  return record;
+}
+
 Json resolved_record(const PreparedRun& run) {
   return {{"sequence_length", run.resolved.sequence_length},
           {"global_batch_size", run.resolved.global_batch},
+          {"batch_ramp", ramp_record(run.options.batch)},
           {"micro_batch_size", run.resolved.micro_batch},
           {"micro_batches", run.resolved.micro_batches},
           {"steps", run.resolved.steps},

@@ -32,7 +32,8 @@ constexpr std::chrono::seconds kTimeToRecord{2};
 RunLogOptions log_options(const PreparedRun& run) {
   const config::OutputOptions& output = run.options.output;
   return {.steps = run.resolved.steps,
-          .tokens_per_step = run.resolved.global_batch * run.resolved.sequence_length,
+          .batches = run.resolved.batches,
+          .sequence_length = run.resolved.sequence_length,
           .flops_per_token =
               model::training_flops_per_token(run.model, run.resolved.sequence_length) / run.resolved.layout.world(),
           .peak_tflops = output.peak_tflops,

@@ -21,7 +21,7 @@ namespace {
 constexpr double kTerminalLineSeconds = 1.0;
 constexpr double kLogLineSeconds = 5.0;
 constexpr double kStatusSeconds = 1.0;  // replacing a file costs an fsync
-constexpr double kSmoothing = 0.1;      // of step times, for the ETA
+constexpr double kSmoothing = 0.1;      // of the time a sample takes, for the ETA
 
 std::int64_t unix_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -72,19 +72,24 @@ void RunLog::resumed(std::int64_t step, const Path& checkpoint) {
   log_info(fmt::format("resume  step {} of {}, from {}", step, options_.steps, checkpoint.string()));
 }
 
-Timing RunLog::timing_of(std::int64_t step, double seconds) const {
+Timing RunLog::timing_of(const StepMetrics& metrics, double seconds) const {
   Timing timing;
-  timing.step = step;
+  timing.step = metrics.step;
   timing.step_seconds = seconds;
-  timing.tokens_per_second = static_cast<double>(options_.tokens_per_step) / seconds;
+  timing.tokens_per_second = static_cast<double>(metrics.samples * options_.sequence_length) / seconds;
   timing.tflops_per_device = timing.tokens_per_second * options_.flops_per_token / 1e12;
   if (options_.peak_tflops) timing.mfu = timing.tflops_per_device / *options_.peak_tflops;
   timing.memory_bytes = peak_memory_bytes();
   return timing;
 }
 
+double RunLog::eta_seconds(const StepMetrics& metrics) const {
+  const std::int64_t end = options_.batches.advance(metrics.consumed_samples, options_.steps - metrics.step);
+  return smoothed_sample_seconds_ * static_cast<double>(end - metrics.consumed_samples);
+}
+
 void RunLog::step(const StepMetrics& metrics, double seconds) {
-  const Timing timing = timing_of(metrics.step, seconds);
+  const Timing timing = timing_of(metrics, seconds);
   metrics_.append(metrics_row(metrics));
   events_.append(event_row(timing));
   if (tensorboard_) {
@@ -94,11 +99,12 @@ void RunLog::step(const StepMetrics& metrics, double seconds) {
                                             Scalar{"train/tokens_per_second", timing.tokens_per_second}});
   }
   // The first step pays for what is set up on the way; it would spoil the estimate.
-  smoothed_step_seconds_ =
-      ++steps_seen_ <= 2 ? seconds : (1.0 - kSmoothing) * smoothed_step_seconds_ + kSmoothing * seconds;
+  const double now = seconds / static_cast<double>(metrics.samples);
+  smoothed_sample_seconds_ =
+      ++steps_seen_ <= 2 ? now : (1.0 - kSmoothing) * smoothed_sample_seconds_ + kSmoothing * now;
   status_.step = metrics.step;
   status_.loss = metrics.loss;
-  status_.eta_seconds = smoothed_step_seconds_ * static_cast<double>(options_.steps - metrics.step);
+  status_.eta_seconds = eta_seconds(metrics);
   if (seconds_since(last_status_) >= kStatusSeconds) write_status();
   draw(metrics, timing);
 }

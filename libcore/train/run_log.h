@@ -12,6 +12,7 @@
 
 #include "libcore/base/file.h"
 #include "libcore/checkpoint/save.h"
+#include "libcore/config/batch_ramp.h"
 #include "libcore/train/console.h"
 #include "libcore/train/metrics.h"
 #include "libcore/train/run_directory.h"
@@ -21,7 +22,8 @@ namespace convoy::train {
 
 struct RunLogOptions {
   std::int64_t steps = 0;
-  std::int64_t tokens_per_step = 0;  // B T of the global batch, counted or not
+  config::GlobalBatches batches = {};
+  std::int64_t sequence_length = 0;  // T: tokens a sample, counted or not
   double flops_per_token = 0.0;
   std::optional<double> peak_tflops;  // of the device
   std::int64_t log_every = 0;         // steps; 0: by time
@@ -49,7 +51,8 @@ class RunLog {
  private:
   using Clock = std::chrono::steady_clock;
 
-  Timing timing_of(std::int64_t step, double seconds) const;
+  Timing timing_of(const StepMetrics& metrics, double seconds) const;
+  double eta_seconds(const StepMetrics& metrics) const;
   void write_status();
   void ended(RunState state, const std::string& reason, int exit_code);
   void draw(const StepMetrics& metrics, const Timing& timing);
@@ -61,7 +64,7 @@ class RunLog {
   std::unique_ptr<TensorBoardWriter> tensorboard_;
   LinePacer pacer_;
   Status status_;
-  double smoothed_step_seconds_ = 0.0;
+  double smoothed_sample_seconds_ = 0.0;
   std::int64_t steps_seen_ = 0;
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_status_ = Clock::now();

@@ -32,7 +32,9 @@ TrainingStage::TrainingStage(device::Stream& stream, model::Model& model, const 
     : stream_(stream), model_(model), batch_(batch), settings_(std::move(settings)), faults_(faults) {}
 
 model::Batch TrainingStage::batch(int micro_batch) const {
-  return batch_.micro_batches()[static_cast<std::size_t>(micro_batch)].batch();
+  const auto index = static_cast<std::size_t>(micro_batch);
+  check(index < batch_.micro_batches().size(), "a schedule is of the micro-batches that the step has");
+  return batch_.micro_batches()[index].batch();
 }
 
 void TrainingStage::forward(int micro_batch) {

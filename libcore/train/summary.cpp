@@ -28,8 +28,8 @@ std::string decay_line(const std::vector<model::Parameter>& table) {
 
 std::string data_line(const PreparedRun& run) {
   const std::int64_t windows = (run.data.tokens() - 1) / run.resolved.sequence_length;
-  const double epochs =
-      static_cast<double>(run.resolved.steps * run.resolved.global_batch) / static_cast<double>(windows);
+  const std::int64_t samples = run.resolved.batches.advance(0, run.resolved.steps);
+  const double epochs = static_cast<double>(samples) / static_cast<double>(windows);
   return fmt::format("data    {}: {} tokens, {} samples of {} tokens; this run reads {:.2f} epochs, {}",
                      run.data.prefix().string(), count_text(run.data.tokens()), windows, run.resolved.sequence_length,
                      epochs, run.options.data.order);
@@ -38,9 +38,12 @@ std::string data_line(const PreparedRun& run) {
 std::string batch_line(const PreparedRun& run) {
   const config::Resolved& resolved = run.resolved;
   const std::string replicas = resolved.layout.data == 1 ? "" : fmt::format("{} replicas x ", resolved.layout.data);
-  return fmt::format("batch   {} sequences = {}{} micro-batch{} of {}; {} steps, {} tokens", resolved.global_batch,
+  const std::string& ramp = run.options.batch.ramp;
+  return fmt::format("batch   {}{} sequences = {}{} micro-batch{} of {}; {} steps, {} tokens",
+                     ramp.empty() ? "" : fmt::format("by tokens read {}; at most ", ramp), resolved.global_batch,
                      replicas, resolved.micro_batches, resolved.micro_batches == 1 ? "" : "es", resolved.micro_batch,
-                     resolved.steps, count_text(resolved.steps * resolved.global_batch * resolved.sequence_length));
+                     resolved.steps,
+                     count_text(resolved.batches.advance(0, resolved.steps) * resolved.sequence_length));
 }
 
 std::string layout_line(const parallel::Layout& layout) {
@@ -55,7 +58,10 @@ std::string rate_line(const PreparedRun& run) {
   std::string line = fmt::format("rate    {:.3g}", options.lr);
   if (options.warmup_steps > 0) line += fmt::format(" after {} steps of warm-up", options.warmup_steps);
   if (options.schedule == "constant") return line + ", constant";
-  return line + fmt::format(", cosine down to {:.3g} at update {}", run.resolved.min_lr, run.resolved.decay_steps);
+  const std::int64_t end = run.resolved.decay_steps;
+  if (options.schedule == "wsd")
+    line += fmt::format(", constant to update {}", config::wsd_decay_start(end, options.wsd_decay_share));
+  return line + fmt::format(", {} down to {:.3g} at update {}", options.schedule, run.resolved.min_lr, end);
 }
 
 }  // namespace
@@ -76,6 +82,8 @@ void log_summary(const PreparedRun& run, const std::vector<std::string>& nodes, 
 }
 
 void warn_about_unused(const config::OptimizerOptions& options) {
+  if (options.schedule != "wsd" && options.wsd_decay_share != config::OptimizerOptions{}.wsd_decay_share)
+    log_warning(fmt::format("--wsd-decay-share has no effect with --lr-schedule {}", options.schedule));
   if (options.schedule != "constant") return;
   if (options.min_lr) log_warning("--min-lr has no effect with --lr-schedule constant");
   if (options.decay_steps) log_warning("--decay-steps has no effect with --lr-schedule constant");

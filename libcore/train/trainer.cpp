@@ -55,8 +55,7 @@ void Trainer::one_step() {
     flags |= trace::kSaved;
   }
   if (!stop_reason_.empty()) flags |= trace::kStopping;
-  const config::Resolved& resolved = setting_.run.resolved;
-  setting_.recorder.end_step(static_cast<std::uint64_t>(resolved.global_batch * resolved.sequence_length), flags);
+  setting_.recorder.end_step(static_cast<std::uint64_t>(samples_ * setting_.run.resolved.sequence_length), flags);
 }
 
 StepMetrics Trainer::train_step() {
@@ -82,6 +81,7 @@ StepMetrics Trainer::train_step() {
           .grad_norm = result.grad_norm,
           .lr = rate,
           .tokens = result.targets,
+          .samples = samples_,
           .consumed_samples = consumed_samples_,
           .skipped = step_ - update_};
 }
@@ -89,11 +89,13 @@ StepMetrics Trainer::train_step() {
 // Replica r takes slots [r B/DP, (r + 1) B/DP) of the global batch.
 void Trainer::load_batch() {
   const trace::PhaseScope phase(&setting_.recorder, trace::Phase::kData);
+  samples_ = setting_.run.resolved.batches.at(consumed_samples_);
+  plan_micro_batches(samples_);
   faults_.run(&setting_.recorder, trace::Phase::kData, [&] {
     batch_.load(setting_.run.data, sampler_, consumed_samples_ + setting_.groups.at.data * batch_.samples());
   });
   if (setting_.run.options.rehearsal.log_samples) log_samples();
-  consumed_samples_ += setting_.run.resolved.global_batch;
+  consumed_samples_ += samples_;
 }
 
 // What the replicas have loaded, gathered: rank 0 is of the first replica.
@@ -110,7 +112,7 @@ void Trainer::log_samples() {
 
 // What such a step says of itself is neither drawn nor averaged, even where one of the two is finite.
 void Trainer::skip(StepResult& result) {
-  ++skipped_in_a_row_;
+  if (++skipped_in_a_row_ == 1) first_skipped_sample_ = consumed_samples_ - samples_;
   const auto shown = [](double x) { return std::isfinite(x) ? fmt::format("{:.4g}", x) : std::string("not finite"); };
   if (log_ != nullptr)
     log_->skipped(step_, fmt::format("loss {}, gradient norm {}", shown(result.loss), shown(result.grad_norm)));
@@ -125,8 +127,7 @@ void Trainer::stop_without_progress() const {
         fmt::format("step {}: loss or gradient norm was not finite {} times in a row (--max-skipped-steps {}), so "
                     "nothing is learned "
                     "any more: lower --lr, lengthen --warmup-steps, or look at the data of samples {} to {}",
-                    step_, skipped_in_a_row_, limit,
-                    consumed_samples_ - setting_.run.resolved.global_batch * skipped_in_a_row_, consumed_samples_ - 1));
+                    step_, skipped_in_a_row_, limit, first_skipped_sample_, consumed_samples_ - 1));
   });
 }
 

@@ -65,6 +65,7 @@ class Trainer {
   void one_step();
   StepMetrics train_step();
   void load_batch();
+  void plan_micro_batches(std::int64_t global_batch);
   void log_samples();
   void skip(StepResult& result);
   void stop_without_progress() const;
@@ -106,7 +107,9 @@ class Trainer {
   std::int64_t step_ = 0;    // attempted global batches
   std::int64_t update_ = 0;  // successful ones
   std::int64_t skipped_in_a_row_ = 0;
+  std::int64_t first_skipped_sample_ = 0;  // of those
   std::int64_t consumed_samples_ = 0;
+  std::int64_t samples_ = 0;  // of the step at hand, over all replicas
   std::chrono::steady_clock::time_point last_save_;
   std::string stop_reason_;  // empty: go on
   bool save_voted_ = false;

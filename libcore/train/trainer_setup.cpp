@@ -25,13 +25,20 @@ optim::AdamWConstants constants_of(const config::OptimizerOptions& options) {
           .clip_norm = options.clip_norm};
 }
 
+optim::ScheduleKind kind_of(const std::string& schedule) {
+  if (schedule == "constant") return optim::ScheduleKind::kConstant;
+  if (schedule == "linear") return optim::ScheduleKind::kLinear;
+  return schedule == "wsd" ? optim::ScheduleKind::kWsd : optim::ScheduleKind::kCosine;
+}
+
 optim::LrSchedule schedule_of(const PreparedRun& run) {
   const config::OptimizerOptions& options = run.options.optimizer;
-  return {.kind = options.schedule == "constant" ? optim::ScheduleKind::kConstant : optim::ScheduleKind::kCosine,
+  return {.kind = kind_of(options.schedule),
           .peak = options.lr,
           .minimum = run.resolved.min_lr,
           .warmup_steps = options.warmup_steps,
-          .decay_steps = run.resolved.decay_steps};
+          .decay_steps = run.resolved.decay_steps,
+          .decay_start = config::wsd_decay_start(run.resolved.decay_steps, options.wsd_decay_share)};
 }
 
 SampleRules rules_of(const PreparedRun& run) {
@@ -74,9 +81,9 @@ std::vector<parallel::Range> shares_of(const parallel::DataParallel& data_parall
   return shares;
 }
 
-std::vector<parallel::Action> actions_of(const PreparedRun& run, const parallel::Groups& groups) {
+std::vector<parallel::Action> actions_of(const parallel::Groups& groups, std::int64_t micro_batches) {
   const parallel::Layout& layout = groups.layout;
-  return parallel::pipeline_schedule(layout.schedule, layout.pipeline, static_cast<int>(run.resolved.micro_batches),
+  return parallel::pipeline_schedule(layout.schedule, layout.pipeline, static_cast<int>(micro_batches),
                                      groups.at.pipeline);
 }
 
@@ -97,7 +104,7 @@ std::string file_of(const parallel::Groups& groups) {
 Trainer::Trainer(TrainerSetting setting, const checkpoint::Checkpoint* checkpoint)
     : setting_(std::move(setting)),
       stream_(ops::cpu_backend(), setting_.run.resolved.threads),
-      actions_(actions_of(setting_.run, setting_.groups)),
+      actions_(actions_of(setting_.groups, setting_.run.resolved.micro_batches)),
       shard_(model::shard_of(setting_.run.model, setting_.groups)),
       parameters_(model::local_parameters(setting_.run.model, shard_), compute_dtype(setting_.run), true),
       partial_sums_(*setting_.groups.tensor, model::partial_gradients(parameters_)),
@@ -134,6 +141,15 @@ void Trainer::restore(const checkpoint::Checkpoint& checkpoint) {
   update_ = progress.update;
   consumed_samples_ = progress.consumed_samples;
   skipped_in_a_row_ = progress.skipped_in_a_row;
+  first_skipped_sample_ =
+      std::min(consumed_samples_, setting_.run.resolved.batches.advance(0, step_ - skipped_in_a_row_));
+}
+
+void Trainer::plan_micro_batches(std::int64_t global_batch) {
+  const std::int64_t count = global_batch / setting_.groups.layout.data / setting_.run.resolved.micro_batch;
+  if (count == static_cast<std::int64_t>(batch_.micro_batches().size())) return;
+  batch_.use(count);
+  actions_ = actions_of(setting_.groups, count);
 }
 
 std::string Trainer::memory_summary() const {

@@ -153,6 +153,12 @@ TEST_F(Refusals, LayoutsThatCannotBe) {
   expect_refused({"--pipeline-parallel", "9"}, 2, {"--pipeline-parallel 9", "layer"});
 }
 
+TEST_F(Refusals, ARampThatCannotBe) {
+  expect_refused({"--batch-ramp", "0:7,1K:16", "--micro-batch-size", "2"}, 2,
+                 {"its 7 sequences", "nearest legal values: 6, 8", "both given"});
+  expect_refused({"--lr-schedule", "triangle"}, 2, {"--lr-schedule", "linear", "wsd"});
+}
+
 TEST_F(Refusals, ARunDirectoryBelowAFile) {
   folder_.write("file", "");
   expect_refused({"--out", path("file/run")}, 7, {"file/run"});

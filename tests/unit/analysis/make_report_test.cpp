@@ -107,7 +107,7 @@ TEST(MakeReport, SaysWhatAPersonAsks) {
   ASSERT_TRUE(report.step_seconds && report.tokens_per_second && report.mfu);
   EXPECT_NEAR(report.step_seconds->p50, 0.158, 1e-6);
   EXPECT_NEAR(*report.tokens_per_second, 8000 / 0.158, 1.0);
-  EXPECT_NEAR(*report.mfu, 6e9 * 8192 / (0.158 * 8) / 1e14, 1e-6);
+  EXPECT_NEAR(*report.mfu, 6e9 * 8000 / (0.158 * 8) / 1e14, 1e-6);
   // Forward: seven ranks 40 ms, one 50; the mean step is 158 + 10 / 8.
   const auto forward = std::ranges::find(report.phases, Phase::kForward, &PhaseShare::phase);
   ASSERT_NE(forward, report.phases.end());

@@ -18,6 +18,14 @@ TEST(NamedPrefix, LeavesAnEqualsSignInsideAPathAlone) {
   EXPECT_EQ(named_prefix("data/lr=3/x"), Pair("x", "data/lr=3/x"));
 }
 
+TEST(WsdDecayStart, LeavesTheLastShareToTheNearestUpdateAndAtLeastOne) {
+  EXPECT_EQ(wsd_decay_start(100, 0.2), 80);
+  EXPECT_EQ(wsd_decay_start(10, 0.25), 7);  // 2.5 updates decay: three
+  EXPECT_EQ(wsd_decay_start(10, 0.01), 9);
+  EXPECT_EQ(wsd_decay_start(10, 1.0), 0);
+  EXPECT_EQ(wsd_decay_start(1, 0.2), 0);
+}
+
 TEST(Cadence, ReadsStepsWithUnits) {
   Cadence cadence;
   EXPECT_EQ(parse_cadence("1K", cadence), "");

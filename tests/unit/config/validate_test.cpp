@@ -101,6 +101,53 @@ TEST(Validate, NamesTheNearestLegalBatchSizes) {
   EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("nearest legal values: 4")));
 }
 
+TEST(Validate, EveryBatchOfARampDividesIntoTheReplicas) {
+  RunOptions options = sound_options();
+  Facts facts = sound_facts();
+  facts.machine.world = 2;
+  options.batch.global_batch.reset();
+  options.batch.ramp = "0:8,1K:16";
+  EXPECT_THAT(problems_of(options, facts).usage, IsEmpty());
+  options.batch.ramp = "0:4,1K:16,2K:30";
+  EXPECT_THAT(problems_of(options, facts).usage,
+              testing::UnorderedElementsAre(
+                  HasSubstr("its 4 sequences are not divisible by 2 replicas x --micro-batch-size 4; nearest legal "
+                            "values: 8"),
+                  HasSubstr("its 30 sequences are not divisible by 2 replicas x --micro-batch-size 4; nearest legal "
+                            "values: 24, 32")));
+  options.batch.ramp = "0:8,16";
+  EXPECT_THAT(problems_of(options, facts).usage, ElementsAre(HasSubstr("--batch-ramp '0:8,16' is no list")));
+  options.batch.ramp = "0:8";
+  options.batch.global_batch = 8;
+  EXPECT_THAT(problems_of(options, facts).usage, ElementsAre(HasSubstr("both given")));
+}
+
+TEST(Validate, AWarmupEndsBeforeTheDecayOfWsdBegins) {
+  RunOptions options = sound_options();
+  options.optimizer.schedule = "wsd";
+  options.optimizer.warmup_steps = 8;  // of 10 steps, of which the last two decay
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, IsEmpty());
+  options.optimizer.warmup_steps = 9;
+  EXPECT_THAT(problems_of(options, sound_facts()).usage,
+              ElementsAre(HasSubstr("the largest legal value of --warmup-steps is 8")));
+  options.optimizer.decay_steps = 20;
+  EXPECT_THAT(problems_of(options, sound_facts()).usage, IsEmpty());
+  options.optimizer.wsd_decay_share = 1.0;
+  EXPECT_THAT(problems_of(options, sound_facts()).usage,
+              ElementsAre(HasSubstr("the largest legal value of --warmup-steps is 0")));
+}
+
+TEST(Validate, NoDecayEndsBeforeTheWarmup) {
+  for (const char* schedule : {"cosine", "linear"}) {
+    RunOptions options = sound_options();
+    options.optimizer.schedule = schedule;
+    options.optimizer.warmup_steps = 5;
+    options.optimizer.decay_steps = 4;
+    EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("the smallest legal value is 5")))
+        << schedule;
+  }
+}
+
 TEST(Validate, RefusesSequencesBeyondThePositions) {
   RunOptions options = sound_options();
   options.model.sequence_length = 33;
@@ -278,6 +325,26 @@ TEST(Resolve, CountsStepsOfATokenBudgetUpwards) {
   options.batch.steps.reset();
   options.batch.tokens = 8 * 16 * 3 + 1;
   EXPECT_EQ(resolve(options, sound_facts()).steps, 4);
+}
+
+// T 16: 8 sequences of the first two steps, then 24 a step; 3 x 16 x 8 tokens are two steps and a third of 24.
+TEST(Resolve, ARampCountsItsStepsAndSharesOneMicroBatch) {
+  RunOptions options = sound_options();
+  options.batch.global_batch.reset();
+  options.batch.micro_batch.reset();
+  options.batch.ramp = "0:12,192:36";
+  EXPECT_EQ(resolve(options, sound_facts()).micro_batch, 6);
+  EXPECT_EQ(resolve(options, sound_facts()).global_batch, 36);
+  EXPECT_EQ(resolve(options, sound_facts()).micro_batches, 6);
+  options.batch.steps.reset();
+  options.batch.ramp = "0:8,200:24";
+  options.batch.tokens = 16 * 8 * 2;
+  EXPECT_EQ(resolve(options, sound_facts()).steps, 2);
+  options.batch.tokens = 16 * 8 * 3;
+  EXPECT_EQ(resolve(options, sound_facts()).steps, 3);
+  options.batch.tokens = 16 * (8 * 2 + 24) + 1;
+  EXPECT_EQ(resolve(options, sound_facts()).steps, 4);
+  EXPECT_EQ(resolve(options, sound_facts()).decay_steps, 4);
 }
 
 TEST(Resolve, FillsWhatDependsOnOtherValues) {

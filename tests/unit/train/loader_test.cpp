@@ -88,6 +88,22 @@ TEST(GlobalBatch, FillsMicroBatchesWithSamplesInOrder) {
   EXPECT_EQ(batch.targets(), 4);
 }
 
+TEST(GlobalBatch, OfFewerMicroBatchesLeavesTheOthersOut) {
+  const TmpDir folder;
+  write_pair(folder / "x", random_tokens(101), {101});
+  const data::IndexedDataset dataset(folder / "x", true);
+  const data::Sampler sampler(dataset.tokens(), 4, data::DataOrder::kSequential, 0);
+  GlobalBatch batch(3, 2, 4, {.vocabulary = kTinyVocabulary, .document_positions = false, .ignore_after = {}});
+  batch.load(dataset, sampler, 0);
+  EXPECT_EQ(batch.targets(), 24);
+  batch.use(1);
+  EXPECT_EQ(batch.samples(), 2);
+  EXPECT_EQ(batch.micro_batches().size(), 1u);
+  EXPECT_EQ(batch.targets(), 8);
+  batch.use(3);
+  EXPECT_EQ(batch.targets(), 24);
+}
+
 TEST(GlobalBatch, TakesTokensThatAreOfNoDataSet) {
   GlobalBatch batch(2, 1, 2, {.vocabulary = 20, .document_positions = true, .ignore_after = 5});
   batch.fill(std::vector<std::int32_t>{2, 3, 4, 4, 5, 6});

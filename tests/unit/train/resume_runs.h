@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 
 #include "tests/unit/train/layout_runs.h"
 
@@ -24,11 +25,13 @@ class StopAt {
 
 // Stops after steps 2 and 3 of 6, at other ranks, and then runs to the end; what is left must be to the byte what a run
 // in one piece leaves.
-inline void expect_exact_resume(const TinyLayout& layout, const std::string& precision) {
+inline void expect_exact_resume(const TinyLayout& layout, const std::string& precision,
+                                const std::function<void(config::RunOptions&)>& change = {}) {
   const TmpDir folder;
   config::RunOptions options = with_layout(tiny_options(folder, "whole"), layout);
   options.device.precision = precision;
   options.output.eval_every = 2;
+  if (change) change(options);
   ASSERT_EQ(train_tiny(options, layout.ranks()), ExitCode::kDone);
   options.output.out = (folder / "parts").string();
   StopAt first(layout.ranks() - 1, 2), second(0, 1);

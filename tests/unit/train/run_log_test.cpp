@@ -17,7 +17,8 @@ class RunLogTest : public testing::Test {
   RunLog open(std::int64_t steps = 2) {
     return RunLog(directory_, identity_,
                   {.steps = steps,
-                   .tokens_per_step = 100,
+                   .batches = config::GlobalBatches(4),
+                   .sequence_length = 25,
                    .flops_per_token = 2e9,
                    .peak_tflops = 2.0,
                    .log_every = 0,
@@ -41,6 +42,7 @@ TEST_F(RunLogTest, StatusGoesFromRunningToFinished) {
             .grad_norm = 1.0,
             .lr = 0.1,
             .tokens = 100,
+            .samples = 4,
             .consumed_samples = 4,
             .skipped = 0},
            0.5);
@@ -79,6 +81,7 @@ TEST_F(RunLogTest, AFailureKeepsTheStepAndSaysWhy) {
             .grad_norm = 1.0,
             .lr = 0.1,
             .tokens = 100,
+            .samples = 4,
             .consumed_samples = 4,
             .skipped = 0},
            0.5);
@@ -98,6 +101,7 @@ TEST_F(RunLogTest, TimesGoToEventsAndNotToMetrics) {
             .grad_norm = 1.0,
             .lr = 0.1,
             .tokens = 90,
+            .samples = 4,
             .consumed_samples = 4,
             .skipped = 0},
            0.5);
