@@ -28,7 +28,8 @@ config::MachineFacts machine_of(const config::Resources& resources) {
 // What `run` itself would say, as far as it can be known before the data are there.
 Texts run_problems(const JobKeys& keys, const config::JobFile& job) {
   config::RunOptions options = keys.run;
-  if (options.data.data.empty() && job.merge) options.data.data = {job.merge->out};
+  if (const std::string data = config::default_data(job); options.data.data.empty() && !data.empty())
+    options.data.data = {data};
   Texts problems;
   for (const std::string& problem : convoy::train::problems_before_data(options, machine_of(keys.train.resources)))
     problems.push_back(fmt::format("[train] {}", problem));
@@ -38,6 +39,7 @@ Texts run_problems(const JobKeys& keys, const config::JobFile& job) {
 config::JobFile job_of(const std::string& path, JobKeys& keys, const std::vector<app::ConfigTable>& tables) {
   config::JobFile job{.name = config::chain_name(path), .site = keys.site};
   if (tables[1].present) {
+    keys.preprocess.split = keys.encode.split;
     job.preprocess = keys.preprocess;
     job.preprocess->arguments = app::arguments_of(encode_options(keys.encode), tables[1].given);
   }

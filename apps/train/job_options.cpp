@@ -66,6 +66,7 @@ Options encode_options(EncodeKeys& k) {
       app::choice("on-error", k.on_error, {"fail", "skip", "quarantine"}, "what becomes of bad records"),
       app::count("max-errors", k.max_errors, {.least = 0}, "more bad records than this end the run"),
       app::choice("dtype", k.dtype, {"auto", "u16", "i32"}, "of the tokens"),
+      app::text("split", "NAME=SHARE,...", k.split, "several pairs OUT.NAME"),
       app::toggle("allow-lossy", k.allow_lossy, "do not warn about a tokenizer that loses newlines"),
   };
 }

@@ -93,7 +93,7 @@ std::string plan_of(const PreprocessStage& stage) { return fmt::format("{}/plan.
 
 // The variables that differ from stage to stage.
 struct Values {
-  Texts arguments, plan_arguments;
+  Texts arguments, plan_arguments, pairs;
   std::string plan, shards, max_parallel, out, run, steps, html;
 };
 
@@ -119,6 +119,7 @@ Values of_merge(const JobFile& job) {
   Values values;
   values.plan = plan_of(*job.preprocess);
   values.out = job.merge->out;
+  values.pairs = merged_pairs(job);
   values.arguments = {fmt::format("--plan={}", values.plan), fmt::format("--out={}", values.out)};
   return values;
 }
@@ -128,7 +129,8 @@ Values of_train(const JobFile& job) {
   values.run = job.train->run;
   values.steps = text_of(job.train->steps);
   values.arguments = job.train->arguments;
-  if (!job.train->has_data && job.merge) values.arguments.push_back(fmt::format("--data={}", job.merge->out));
+  if (const std::string data = default_data(job); !job.train->has_data && !data.empty())
+    values.arguments.push_back(fmt::format("--data={}", data));
   return values;
 }
 
@@ -198,6 +200,27 @@ std::string chain_name(const std::string& path) {
   return name;
 }
 
+std::vector<std::string> merged_pairs(const JobFile& job) {
+  Texts pairs;
+  if (!job.merge) return pairs;
+  const std::string split = job.preprocess ? job.preprocess->split : "";
+  for (std::size_t begin = 0; begin < split.size();) {
+    const std::size_t end = std::min(split.find(',', begin), split.size());
+    const std::string name = split.substr(begin, std::min(split.find('=', begin), end) - begin);
+    pairs.push_back(fmt::format("{}.{}", job.merge->out, name));
+    begin = end + 1;
+  }
+  return pairs.empty() ? Texts{job.merge->out} : pairs;
+}
+
+std::string default_data(const JobFile& job) {
+  const Texts pairs = merged_pairs(job);
+  if (pairs.empty() || !job.preprocess) return "";
+  if (job.preprocess->split.empty()) return pairs.front();
+  const std::string train = fmt::format("{}.train", job.merge->out);
+  return std::find(pairs.begin(), pairs.end(), train) == pairs.end() ? "" : train;
+}
+
 std::vector<Assignment> assignments(const JobFile& job, Stage stage) {
   const bool present = resources_of(job, stage) != nullptr;
   const Values values = present ? values_of(job, stage) : Values{};
@@ -208,6 +231,7 @@ std::vector<Assignment> assignments(const JobFile& job, Stage stage) {
           {"job_sbatch", present ? sbatch_options(job, stage) : Texts{}, true},
           {"job_site", present ? script_options(job, stage) : Texts{}, true},
           {"job_arguments", values.arguments, true},
+          {"job_pairs", values.pairs, true},
           {"job_plan_arguments", values.plan_arguments, true},
           {"job_plan", {values.plan}},
           {"job_shards", {values.shards}},

@@ -45,7 +45,8 @@ struct PreprocessStage {
   std::string tokenizer;
   std::string out_folder;  // of plan.json and the shards
   std::optional<std::int64_t> shards, max_parallel, threads;
-  std::vector<std::string> arguments;  // encode's other options, finished
+  std::string split;                   // NAME=SHARE,...: a pair of each name; empty: one pair
+  std::vector<std::string> arguments;  // encode's other options, split among them, finished
 };
 
 struct MergeStage {
@@ -97,11 +98,17 @@ std::int64_t seconds_of_limit(const std::string& time);
 // Everything that is wrong between and inside the stages, each behind its table's name: "[merge] ...".
 std::vector<std::string> job_problems(const JobFile& job);
 
+// The prefixes of the pairs that [merge] writes: OUT, or OUT.NAME for each split.
+std::vector<std::string> merged_pairs(const JobFile& job);
+
+// The pair to train on where [train] names none: OUT, or OUT.train; empty if there is no such.
+std::string default_data(const JobFile& job);
+
 // What slurm/submit.sh needs for one stage; the same variables for each, empty where they do not apply or the stage is
 // left out (job_present=no):
 //   job_stage job_present job_name job_log_folder
 //   job_sbatch=(options)  job_site=(options of the job script)  job_arguments=(what the script's program gets)
-//   job_plan_arguments=(of convoy-preprocess plan)  job_plan job_shards job_max_parallel job_out job_run job_steps
+//   job_pairs=(prefixes that merge writes)  job_plan_arguments=(of convoy-preprocess plan)  job_plan job_shards job_max_parallel job_out job_run job_steps
 //   job_html
 std::vector<Assignment> assignments(const JobFile& job, Stage stage);
 

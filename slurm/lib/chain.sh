@@ -81,11 +81,18 @@ missing_shards() {
 # not_older FILE OTHER: FILE is there, and OTHER, if it is there, is not newer.
 not_older() { [ -e "$1" ] && ! [ "$2" -nt "$1" ]; }
 
+merged_since_plan() {
+  local pair
+  for pair in "${job_pairs[@]}"; do
+    { [ -e "$pair.bin" ] && [ -e "$pair.idx" ] && not_older "$pair.meta.json" "$job_plan"; } || return 1
+  done
+}
+
 # is_done: the files that the loaded stage makes are there, whole, and of what comes before them.
 is_done() {
   case $job_stage in
     preprocess) [ -e "$job_plan" ] && [ -z "$(missing_shards)" ] ;;
-    merge) [ -e "$job_out.bin" ] && [ -e "$job_out.idx" ] && not_older "$job_out.meta.json" "$job_plan" ;;
+    merge) merged_since_plan ;;
     train) [ "$(status "$job_run" state)" = finished ] && [ "$(status "$job_run" step)" -ge "${job_steps:-0}" ] ;;
     export) [ -n "$job_out" ] && not_older "$job_out/config.json" "$job_run/status.json" ;;
     report) not_older "$job_html" "$job_run/status.json" ;;

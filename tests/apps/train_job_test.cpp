@@ -101,7 +101,7 @@ TEST_F(Job, KnowsTheFlagsOfTheOtherPrograms) {
     std::set<std::string> kept_out;
   };
   const std::vector<Passed> all = {// out is the plan's affair. Shards of several splits are not joined yet.
-                                   {"preprocess", "convoy-preprocess", "encode", {"out", "split", "plan", "shard"}},
+                                   {"preprocess", "convoy-preprocess", "encode", {"out", "plan", "shard"}},
                                    {"export", "convoy-ckpt", "export", {}},
                                    {"report", "convoy-profile", "report", {}},
                                    {"train", "convoy-train", "run", {}}};

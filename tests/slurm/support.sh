@@ -115,3 +115,51 @@ rank_processes() (
     fi
   done
 )
+
+# A corpus of a few documents, and a tokenizer for it.
+write_corpus() {
+  local i
+  mkdir corpus
+  for i in 1 2 3; do sed -n "$((20 * i)),$((20 * i + 60))p" "$root/LICENSE" >"corpus/$i.txt"; done
+  cp "$root/tests/golden/data/models/bpe.model" tokenizer.model
+}
+
+# chain.toml, of the corpus and of a run as in write_config.
+write_chain() {
+  write_config
+  cat >chain.toml <<'TOML'
+[site]
+setup = ["export SEEN='a  b'"]
+[preprocess]
+inputs = ["corpus"]
+document-separator = "blank-line"
+tokenizer = "tokenizer.model"
+shards = 4
+out-dir = "the shards"
+cpus-per-task = 1
+[merge]
+out = "data/merged"
+[train]
+nodes = 2
+ntasks-per-node = 2
+cpus-per-task = 1
+time = 10
+model = "model.json"
+sequence-length = 32
+global-batch-size = 8
+micro-batch-size = 2
+steps = 30
+checkpoint-every = "10"
+threads = 1
+precision = "fp32"
+lr = 1e-3
+tensorboard = false
+out = "the run"
+[export]
+out = "hf"
+[report]
+TOML
+}
+# job_of STAGE: the newest job of chain.toml's.
+job_of() { sed -n "s/^$1 \([0-9]*\) .*/\1/p" logs/chain.jobs | tail -n 1; }
+nothing_queued() { [ -z "$(squeue --noheader)" ]; }

@@ -65,6 +65,16 @@ TEST(JobFile, LeavesTheDataOfTrainAloneWhereItHasItsOwn) {
   EXPECT_THAT(values(job, Stage::kTrain, "job_arguments"), ElementsAre("--steps=100"));
 }
 
+TEST(JobFile, ASplitMakesAPairOfEachName) {
+  JobFile job = whole_chain();
+  EXPECT_THAT(values(job, Stage::kMerge, "job_pairs"), ElementsAre("data/docs"));
+  job.preprocess->split = "train=0.9,valid=0.1";
+  EXPECT_THAT(values(job, Stage::kMerge, "job_pairs"), ElementsAre("data/docs.train", "data/docs.valid"));
+  EXPECT_THAT(values(job, Stage::kTrain, "job_arguments"), ElementsAre("--steps=100", "--data=data/docs.train"));
+  job.preprocess->split = "a=0.9,b=0.1";
+  EXPECT_THAT(values(job, Stage::kTrain, "job_arguments"), ElementsAre("--steps=100"));
+}
+
 TEST(JobFile, VerifiesAloneExportsAloneOrBoth) {
   JobFile job = whole_chain();
   job.export_->verify = false;
