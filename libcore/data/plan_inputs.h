@@ -19,7 +19,9 @@ ShardPlan read_plan(const Path& path);
 // What an element reads for `shard`.
 std::vector<InputFile> files_of(const ShardPlan& plan, const Shard& shard);
 
+enum class Look : std::uint8_t { kAtFile, kInside };  // size and time; or the first and last bytes, too
+
 // DataError, with what was expected and found, for every input of `shard` that is no longer as it was planned.
-void check_unchanged(const ShardPlan& plan, const Shard& shard);
+void check_unchanged(const ShardPlan& plan, const Shard& shard, Look look);
 
 }  // namespace convoy::data

@@ -88,14 +88,14 @@ ShardResult encode_shard(const Path& plan_file, std::int64_t shard, std::optiona
   const Path prefix = shard_prefix(plan_file, shard);
   remove_abandoned(plan_file.has_parent_path() ? plan_file.parent_path() : Path("."), prefix.filename().string() + ".");
   const Shard& pieces = plan.shards[static_cast<std::size_t>(shard)];
-  check_unchanged(plan, pieces);
+  check_unchanged(plan, pieces, Look::kInside);
   const Tokenizer tokenizer = planned_tokenizer(plan);
   const EncodeOptions options = options_of(plan, prefix, threads);
   check_options(options, tokenizer);
   const std::vector<InputFile> files = files_of(plan, pieces);
   EncodeOutput output({.options = options, .tokenizer = tokenizer, .files = files, .plan = origin_text(plan, shard)});
   encode_files(options, tokenizer, files, hooks, output);
-  check_unchanged(plan, pieces);
+  check_unchanged(plan, pieces, Look::kAtFile);
   output.prepare();
   return commit(plan, plan_file, shard, output);
 }

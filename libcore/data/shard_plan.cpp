@@ -26,7 +26,7 @@ std::int64_t cut_near(std::int64_t wanted, const std::vector<CuttableInput>& inp
   const auto input = static_cast<std::size_t>(behind - starts.begin()) - 1;
   if (wanted == begin) return begin;
   if (inputs[input].divisible) return begin + next_record(input, wanted - begin);
-  return wanted - begin <= end - wanted ? begin : end;
+  return wanted - begin < end - wanted ? begin : end;
 }
 
 // Shard k ends at cuts[k]; the last one at the end of everything.

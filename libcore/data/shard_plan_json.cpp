@@ -20,6 +20,7 @@ using Json = nlohmann::json;
 constexpr const char* kFormat = "convoy-shard-plan";
 constexpr std::int64_t kFormatVersion = 1;
 constexpr std::int64_t kMostThreads = 1024;
+constexpr std::string_view kBodyStart = "\"tokenizer\": ";
 
 std::string options_text(const EncodeOptions& options) {
   JsonObject json;
@@ -68,7 +69,7 @@ std::string body_text(const ShardPlan& plan) {
                                     .add("path", plan.tokenizer_path)
                                     .add("sha256", plan.tokenizer_sha256)
                                     .text();
-  return fmt::format("\"tokenizer\": {},\n\"options\": {},\n\"inputs\": {},\n\"shards\": {}\n}}\n", tokenizer,
+  return fmt::format("{}{},\n\"options\": {},\n\"inputs\": {},\n\"shards\": {}\n}}\n", kBodyStart, tokenizer,
                      options_text(plan.options), one_a_line(plan.inputs, input_text), one_a_line(plan.shards, shard_text));
 }
 
@@ -124,7 +125,7 @@ EncodeOptions options_of(const Json& json, const JsonFile& file) {
 std::string absolute_path(const Json& json, const JsonFile& file) {
   const std::string path = text_field(json, "path", file);
   if (!path.starts_with('/') || path.find('\0') != std::string::npos) {
-    throw DataError(fmt::format("{}: \"path\" is \"{}\", expected an absolute path: {}", file.name, path, file.remedy));
+    throw DataError(fmt::format("{}: \"path\" is {}, expected an absolute path: {}", file.name, json_quoted(path), file.remedy));
   }
   return path;
 }
@@ -203,7 +204,7 @@ ShardPlan parse_plan(std::string_view text, std::string_view where) {
   check_threads(plan, file);
   check_counts(plan, file);
   check_shards(plan.inputs, plan.shards, where);
-  if (const std::string id = plan_id(plan); id != plan.id) {
+  if (const std::string id = xxh3_128_hex(text.substr(std::min(text.find(kBodyStart), text.size()))); id != plan.id) {
     throw DataError(fmt::format("{}: \"id\" is {}, but the plan's content has {}: the file was changed or damaged; {}", where, plan.id, id,
                                 file.remedy));
   }

@@ -119,5 +119,41 @@ TEST_F(RecordReaderTest, EachFileStartsANewRecordAtLineOne) {
   EXPECT_FALSE(reader.next(batch));
 }
 
+// All records of [0, cut) and [cut, end), and the lines of both.
+std::pair<std::vector<std::string>, std::int64_t> records_cut(const Path& path, std::int64_t size, std::int64_t cut, const ReadOptions& options) {
+  std::vector<InputFile> parts;
+  for (const ByteRange range : {ByteRange{0, cut}, ByteRange{cut, size}}) parts.push_back({.name = path.string(), .bytes = size, .range = range});
+  RecordReader reader(parts, options);
+  std::pair<std::vector<std::string>, std::int64_t> found;
+  RawBatch batch;
+  while (reader.next(batch)) {
+    for (const RawRecord& r : batch.records) found.first.push_back(batch.bytes.substr(r.begin, r.end - r.begin));
+    found.second += batch.lines;
+  }
+  return found;
+}
+
+TEST_F(RecordReaderTest, TwoRangesCutBetweenRecordsHaveTheRecordsOfTheFile) {
+  const std::string bytes = "\xef\xbb\xbf{1}\r\n\n{2}\n\xef\xbb\xbf{3}\n{4}";
+  const Path path = folder.write("x", bytes);
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  for (const char* start : {"\n{2}", "{2}", "\xef\xbb\xbf{3}", "{4}"}) {
+    const auto [records, lines] = records_cut(path, size, static_cast<std::int64_t>(bytes.find(start, 3)), jsonl);
+    EXPECT_THAT(records, ElementsAre("{1}\r", "{2}", "\xef\xbb\xbf{3}", "{4}")) << start;
+    EXPECT_EQ(lines, 5) << start;
+  }
+}
+
+TEST_F(RecordReaderTest, WhatLooksCompressedInsideAFileIsText) {
+  const std::string bytes = "one\n\x1f\x8btwo\n";
+  const Path path = folder.write("x", bytes);
+  EXPECT_THAT(records_cut(path, static_cast<std::int64_t>(bytes.size()), 4, line).first, ElementsAre("one", "\x1f\x8btwo"));
+}
+
+TEST_F(RecordReaderTest, AFileThatEndsBeforeItsRangeIsRefused) {
+  const Path path = folder.write("x", "one\ntwo\n");
+  EXPECT_THAT(message_of<DataError>([&] { records_cut(path, 12, 4, line); }), testing::AllOf(HasSubstr("x"), HasSubstr("4 bytes before")));
+}
+
 }  // namespace
 }  // namespace convoy::data
