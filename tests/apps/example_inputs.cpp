@@ -110,6 +110,8 @@ std::string prepare(const path& folder) {
       "convoy-preprocess encode docs/ --tokenizer tokenizer.model --out data/docs --append-eos --split "
       "train=0.8,valid=0.2"};
   lines.push_back("cp tokenizer.model data/docs.model");
+  lines.push_back("convoy-preprocess plan corpus.jsonl --shards 2 --tokenizer tokenizer.model --out-dir shards --append-eos");
+  lines.push_back("for shard in 0 1; do convoy-preprocess encode --plan shards/plan.json --shard $shard; done");
   if (CONVOY_HAS_TRAIN) {
     lines.push_back(
         "convoy-train run --model config.json --data data/docs.train --valid-data data/docs.valid --out runs/first "

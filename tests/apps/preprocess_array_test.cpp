@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// convoy-preprocess plan, encode --plan, status and merge as the elements of a job array call them: killed, twice at once, again,
+// and with plans that nobody should trust.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/support/run_program.h"
+#include "tests/support/tmp_dir.h"
+
+namespace convoy {
+namespace {
+
+using support::content_of;
+using support::ProgramResult;
+using support::TmpDir;
+using testing::AllOf;
+using testing::HasSubstr;
+
+const std::string kProgram = CONVOY_PREPROCESS;
+const std::string kData = std::string(CONVOY_GOLDEN_DIR) + "/data";
+const std::string kModel = kData + "/models/bpe.model";
+
+// Words of a fixed seed: the same text on every run.
+std::string words(std::mt19937& random, int count) {
+  static const std::vector<std::string> kWords = {"convoy", "the", "slowest ship", "and", "of", "token", "42", "\xe6\xb5\xb7", "shard", "(x)"};
+  std::string text;
+  for (int i = 0; i < count; ++i) text += (i == 0 ? "" : " ") + kWords[random() % kWords.size()];
+  return text;
+}
+
+std::string json_lines(int count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::string lines;
+  for (int i = 0; i < count; ++i) lines += "{\"text\": \"" + words(random, static_cast<int>(random() % 40)) + "\"}\n";
+  return lines;
+}
+
+std::string paragraphs(int count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::string text;
+  for (int i = 0; i < count; ++i) text += words(random, 30) + "\n" + words(random, 5) + std::string(1 + random() % 3, '\n');
+  return text;
+}
+
+class PreprocessArray : public testing::Test {
+ protected:
+  ProgramResult run(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), kProgram);
+    return support::run_program({.arguments = std::move(arguments), .directory = folder.path()});
+  }
+  ProgramResult shell(const std::string& line) const {
+    return support::run_program({.arguments = {"bash", "-c", line},
+                                 .directory = folder.path(),
+                                 .environment = {"PROGRAM=" + kProgram, "MODEL=" + kModel, "SLURM_ARRAY_TASK_COUNT=1"}});
+  }
+  // A corpus of every kind of input, in `inputs`.
+  void write_corpus() {
+    folder.write("corpus/a.jsonl", json_lines(400, 1));
+    folder.write("corpus/b.txt", paragraphs(200, 2));
+    folder.write("corpus/d.txt", "");
+    folder.write("corpus/e.jsonl", json_lines(3, 3) + "{\"text\": \"without a newline\"}");
+    std::filesystem::copy_file(kData + "/inputs/b.jsonl.gz", folder / "corpus/c.jsonl.gz");
+    std::filesystem::copy_file(kData + "/inputs/c.jsonl.zst", folder / "corpus/f.jsonl.zst");
+  }
+  ProgramResult encode_whole(std::vector<std::string> more = {}) const { return with({"encode", "corpus", "--out", "whole"}, more); }
+  ProgramResult plan(int shards, std::vector<std::string> more = {}) const {
+    return with({"plan", "corpus", "--shards", std::to_string(shards), "--out-dir", "shards"}, more);
+  }
+  ProgramResult element(int shard) const { return run({"encode", "--plan", "shards/plan.json", "--shard", std::to_string(shard), "--threads", "2"}); }
+  ProgramResult status() const { return run({"status", "--plan", "shards/plan.json"}); }
+  ProgramResult merge() const { return run({"merge", "--plan", "shards/plan.json", "--out", "merged"}); }
+  void expect_merged_is_whole() const {
+    ASSERT_EQ(merge().exit_code, 0);
+    EXPECT_TRUE(content_of(folder / "merged.bin") == content_of(folder / "whole.bin"));
+    EXPECT_TRUE(content_of(folder / "merged.idx") == content_of(folder / "whole.idx"));
+  }
+  // Temporary files in the plan's folder.
+  int leftovers() const {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder / "shards")) count += entry.path().extension() == ".tmp";
+    return count;
+  }
+  TmpDir folder;
+
+ private:
+  ProgramResult with(std::vector<std::string> arguments, const std::vector<std::string>& more) const {
+    arguments.insert(arguments.end(), {"--tokenizer", kModel, "--append-eos", "--document-separator", "blank-line"});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+};
+
+TEST_F(PreprocessArray, ShardsInAnyOrderMergeToThePairOfOneRun) {
+  write_corpus();
+  ASSERT_EQ(encode_whole().exit_code, 0);
+  for (const int shards : {1, 3, 7}) {
+    ASSERT_EQ(plan(shards).exit_code, 0);
+    EXPECT_EQ(status().out, shards == 1 ? "0\n" : "0-" + std::to_string(shards - 1) + "\n");
+    EXPECT_EQ(status().exit_code, 3);
+    for (int shard = shards - 1; shard >= 0; --shard) ASSERT_EQ(element(shard).exit_code, 0) << shard;
+    const ProgramResult done = status();
+    EXPECT_EQ(done.exit_code, 0);
+    EXPECT_EQ(done.out, "");
+    EXPECT_THAT(done.err, HasSubstr("all " + std::to_string(shards) + " shards are complete"));
+    expect_merged_is_whole();
+  }
+}
+
+TEST_F(PreprocessArray, APlanIsTheSameWhereverAnElementRuns) {
+  write_corpus();
+  ASSERT_EQ(encode_whole().exit_code, 0);
+  ASSERT_EQ(plan(2).exit_code, 0);
+  const std::string elsewhere = "cd / && \"$PROGRAM\" encode --plan '" + (folder / "shards/plan.json").string() + "' --shard ";
+  EXPECT_EQ(shell(elsewhere + "0").exit_code, 0);
+  // An array of one element, submitted again: Slurm counts 1, the plan says 2.
+  EXPECT_EQ(shell(elsewhere + "1").exit_code, 0);
+  expect_merged_is_whole();
+  const std::string before = content_of(folder / "shards/plan.json");
+  ASSERT_EQ(plan(2).exit_code, 0);
+  EXPECT_EQ(content_of(folder / "shards/plan.json"), before) << "planned again, nothing is lost";
+  EXPECT_EQ(status().exit_code, 0);
+}
+
+TEST_F(PreprocessArray, MissingShardsAreNamedByStatusAndMerge) {
+  write_corpus();
+  ASSERT_EQ(plan(7).exit_code, 0);
+  for (const int shard : {0, 2, 3}) ASSERT_EQ(element(shard).exit_code, 0);
+  EXPECT_EQ(status().out, "1,4-6\n");
+  std::filesystem::resize_file(folder / "shards/shard-00002.bin", 100);
+  const ProgramResult json = run({"status", "--plan", "shards/plan.json", "--json"});
+  EXPECT_EQ(json.exit_code, 3);
+  EXPECT_THAT(json.out, AllOf(HasSubstr("\"shards\":7,\"complete\":2,\"missing\":\"1-2,4-6\",\"missing_shards\":[1,2,4,5,6]"),
+                              HasSubstr("shard-00002.bin has 100 bytes")));
+  const ProgramResult refused = merge();
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("--array=1-2,4-6"), HasSubstr("encode --plan '" + (folder / "shards/plan.json").string()),
+                                 HasSubstr("shard-00002.bin has 100 bytes")));
+  EXPECT_FALSE(std::filesystem::exists(folder / "merged.bin"));
+}
+
+TEST_F(PreprocessArray, ACompleteElementSaysSoAndDoesNothing) {
+  write_corpus();
+  ASSERT_EQ(plan(2).exit_code, 0);
+  ASSERT_EQ(element(1).exit_code, 0);
+  const auto written = std::filesystem::last_write_time(folder / "shards/shard-00001.json");
+  const ProgramResult again = element(1);
+  EXPECT_EQ(again.exit_code, 0);
+  EXPECT_THAT(again.err, HasSubstr("complete already"));
+  EXPECT_EQ(std::filesystem::last_write_time(folder / "shards/shard-00001.json"), written);
+}
+
+TEST_F(PreprocessArray, AnElementKilledAtAnyMomentLeavesNothingThatLooksComplete) {
+  folder.write("corpus/a.jsonl", json_lines(4000, 4));
+  ASSERT_EQ(encode_whole().exit_code, 0);
+  ASSERT_EQ(plan(2).exit_code, 0);
+  ASSERT_EQ(element(1).exit_code, 0);
+  // From before the plan is read to after the commit, if the machine is quick.
+  for (const char* delay : {"0.005", "0.02", "0.05", "0.1", "0.15", "0.2", "0.25", "0.3", "0.4", "0.6"}) {
+    shell(std::string("\"$PROGRAM\" encode --plan shards/plan.json --shard 0 & sleep ") + delay + "; kill -9 $!; wait");
+    const ProgramResult now = status();
+    if (now.exit_code == 0) {
+      expect_merged_is_whole();  // it was faster: then it is whole, too
+      for (const char* name : {"shard-00000.json", "shard-00000.bin"}) std::filesystem::remove(folder / "shards" / name);
+    } else {
+      EXPECT_EQ(now.out, "0\n") << delay;
+      EXPECT_EQ(merge().exit_code, 3) << delay;
+    }
+  }
+  ASSERT_EQ(element(0).exit_code, 0);
+  expect_merged_is_whole();
+  EXPECT_EQ(leftovers(), 0) << "what the killed ones left is removed by the next one on their host";
+}
+
+TEST_F(PreprocessArray, TwoOfOneShardAtOnceEndWithOneGoodShard) {
+  write_corpus();
+  ASSERT_EQ(encode_whole().exit_code, 0);
+  for (int round = 0; round < 5; ++round) {
+    std::filesystem::remove_all(folder / "shards");
+    ASSERT_EQ(plan(2).exit_code, 0);
+    ASSERT_EQ(element(1).exit_code, 0);
+    const ProgramResult both = shell(
+        "for i in 1 2 3; do \"$PROGRAM\" encode --plan shards/plan.json --shard 0 & pids+=($!); done; "
+        "for pid in \"${pids[@]}\"; do wait $pid || exit 9; done");
+    EXPECT_EQ(both.exit_code, 0) << both.err;
+    EXPECT_EQ(status().exit_code, 0);
+    expect_merged_is_whole();
+    EXPECT_EQ(leftovers(), 0);
+  }
+}
+
+TEST_F(PreprocessArray, AChangedInputOrTokenizerIsRefusedByName) {
+  write_corpus();
+  ASSERT_EQ(plan(3).exit_code, 0);
+  folder.write("corpus/a.jsonl", json_lines(401, 1));
+  const ProgramResult refused = element(0);
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("corpus/a.jsonl"), HasSubstr("changed since it was planned"), HasSubstr("expected"), HasSubstr("found")));
+  EXPECT_EQ(status().out, "0-2\n");
+  ASSERT_EQ(plan(3).exit_code, 0);
+  EXPECT_EQ(element(0).exit_code, 0);
+}
+
+TEST_F(PreprocessArray, FlagsThatThePlanHoldsAndShardsThatItLacksAreUsage) {
+  write_corpus();
+  ASSERT_EQ(plan(3).exit_code, 0);
+  const auto refused = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"encode", "--plan", "shards/plan.json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProgramResult result = run(arguments);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    return result.err;
+  };
+  EXPECT_THAT(refused({"--shard", "0", "--append-eos", "--split", "a=0.5,b=0.5", "--out", "x", "corpus"}),
+              AllOf(HasSubstr("--append-eos"), HasSubstr("--split"), HasSubstr("--out"), HasSubstr("INPUT")));
+  EXPECT_THAT(refused({}), AllOf(HasSubstr("--shard N is missing"), HasSubstr("$SLURM_ARRAY_TASK_ID")));
+  EXPECT_THAT(refused({"--shard", "3"}), AllOf(HasSubstr("0 to 2"), HasSubstr("starts at 0")));
+  EXPECT_THAT(refused({"--shard", "-1"}), HasSubstr("--shard -1"));
+  EXPECT_THAT(refused({"--shard", ""}), HasSubstr("--shard"));
+  EXPECT_THAT(run({"encode", "--shard", "1"}).err,
+              AllOf(HasSubstr("INPUT is missing"), HasSubstr("--tokenizer"), HasSubstr("--out"), HasSubstr("--shard: goes with --plan")));
+  EXPECT_THAT(run({"merge", "whole", "--plan", "shards/plan.json", "--out", "x"}).err, HasSubstr("either --plan or PREFIX"));
+  EXPECT_THAT(run({"merge", "--out", "x"}).err, HasSubstr("nothing to merge"));
+  EXPECT_THAT(plan(0).err, HasSubstr("--shards 0"));
+  const ProgramResult piped = run({"plan", "-", "--shards", "2", "--tokenizer", kModel, "--out-dir", "piped"});
+  EXPECT_EQ(piped.exit_code, 2);
+  EXPECT_THAT(piped.err, HasSubstr("standard input"));
+  EXPECT_EQ(run({"status", "--plan", "nowhere/plan.json"}).exit_code, 2);
+}
+
+TEST_F(PreprocessArray, APlanThatIsNoneIsOneErrorOfTheData) {
+  write_corpus();
+  ASSERT_EQ(plan(3).exit_code, 0);
+  const std::string good = content_of(folder / "shards/plan.json");
+  const auto replaced = [&good](const std::string& from, const std::string& to) {
+    std::string text = good;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  const std::string path = (folder / "corpus/a.jsonl").string();
+  for (const std::string& bad : {std::string(), good.substr(0, good.size() / 2), std::string("\x7f" "ELF\0\0", 6), std::string("[1, 2]"), std::string(100000, '['),
+                                 replaced("[0,0,", "[0,-1,"), replaced("[0,0,", "[0,9223372036854775807,"), replaced("[0,0,", "[9,0,"),
+                                 replaced("[[0,0,", "[[0,0,1],[0,0,"), replaced("\"append_eos\":true", "\"append_eos\":false"),
+                                 replaced("\"" + path + "\"", "\"../../etc/passwd\""), replaced("\"split\":\"\"", "\"split\":\"../x=0.5,y=0.5\"")}) {
+    folder.write("shards/plan.json", bad);
+    for (const std::vector<std::string>& command : {std::vector<std::string>{"encode", "--plan", "shards/plan.json", "--shard", "0"},
+                                                    {"status", "--plan", "shards/plan.json"},
+                                                    {"merge", "--plan", "shards/plan.json", "--out", "merged"}}) {
+      const ProgramResult result = run(command);
+      EXPECT_EQ(result.exit_code, 3) << command[0] << " of " << bad.substr(0, 80) << ": " << result.err;
+      EXPECT_THAT(result.err, HasSubstr("shards/plan.json"));
+      EXPECT_EQ(result.out, "");
+    }
+  }
+  folder.write("shards/plan.json", good);
+  EXPECT_EQ(element(0).exit_code, 0);
+}
+
+TEST_F(PreprocessArray, IndicesBeyondAThousandAreOrdinary) {
+  write_corpus();
+  ASSERT_EQ(plan(1500).exit_code, 0);
+  for (const int shard : {1001, 1499}) ASSERT_EQ(element(shard).exit_code, 0);
+  EXPECT_EQ(status().out, "0-1000,1002-1498\n");
+}
+
+TEST_F(PreprocessArray, AFullDiskEndsAnElementWithoutTraces) {
+  write_corpus();
+  ASSERT_EQ(plan(1).exit_code, 0);
+  const ProgramResult full = shell("trap '' XFSZ; ulimit -f 8; exec \"$PROGRAM\" encode --plan shards/plan.json --shard 0");
+  EXPECT_EQ(full.exit_code, 7);
+  EXPECT_THAT(full.err, HasSubstr("shard-00000.bin"));
+  EXPECT_EQ(status().out, "0\n");
+  EXPECT_EQ(leftovers(), 0);
+}
+
+TEST_F(PreprocessArray, HundredsOfPairsMergeToAWholeOne) {
+  write_corpus();
+  ASSERT_EQ(encode_whole().exit_code, 0);
+  std::vector<std::string> arguments{"merge", "--out", "many"};
+  for (int i = 0; i < 300; ++i) arguments.push_back("whole");
+  const ProgramResult merged = run(arguments);
+  ASSERT_EQ(merged.exit_code, 0) << merged.err;
+  EXPECT_EQ(std::filesystem::file_size(folder / "many.bin"), 300 * std::filesystem::file_size(folder / "whole.bin"));
+  EXPECT_EQ(run({"verify", "many"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace convoy
