@@ -22,6 +22,8 @@ parallel::Layout run_layout(const LayoutArguments& layout) {
   parallel::Layout run;
   run.tensor = layout.tensor;
   run.pipeline = layout.pipeline;
+  run.virtual_stages = layout.virtual_stages;
+  if (layout.virtual_stages > 1) run.schedule = parallel::ScheduleKind::kInterleaved;
   run.data = layout.zero_shards;
   run.zero = 1;
   return run;
@@ -44,6 +46,9 @@ std::vector<app::Option> layout_options(LayoutArguments& layout) {
   return {
       app::count("tensor-parallel", layout.tensor, {1, kMostRanks}, "ranks that share every matrix").in("Layout"),
       app::count("pipeline-parallel", layout.pipeline, {1, kMostRanks}, "stages that the layers are spread over")
+          .in("Layout"),
+      app::count("virtual-stages", layout.virtual_stages, {1, kMostRanks},
+                 "chunks of layers a stage, as runs with --schedule interleaved have them")
           .in("Layout"),
       app::count("zero-shards", layout.zero_shards, {1, kMostRanks},
                  "files that each of these ranks' states are spread over; loading never depends on it")
@@ -74,7 +79,7 @@ std::vector<PlannedFile> files_of(const LayoutArguments& arguments, const model:
   std::vector<std::vector<model::LocalParameter>> tables;  // of the first replica's ranks
   for (int rank = 0; rank < layout.tensor * layout.pipeline; ++rank) {
     tables.push_back(
-        model::local_parameters(config, model::shard_at(config, layout, parallel::coordinates_of(layout, rank))));
+        model::local_parameters(config, model::shards_at(config, layout, parallel::coordinates_of(layout, rank))));
   }
   std::vector<PlannedFile> files;
   for (int rank = 0; rank < layout.world(); ++rank) {

@@ -12,7 +12,7 @@
 namespace convoy::apps::ckpt {
 
 struct LayoutArguments {
-  int tensor = 1, pipeline = 1, zero_shards = 1;
+  int tensor = 1, pipeline = 1, virtual_stages = 1, zero_shards = 1;
 
   checkpoint::StoredLayout stored() const { return {tensor, pipeline, zero_shards}; }
 };

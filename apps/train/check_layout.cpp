@@ -38,17 +38,14 @@ const Comparison& of(const LayoutReport& report, Compared what) {
   return report.comparisons[static_cast<std::size_t>(what)];
 }
 
-std::string schedule_text(const parallel::Layout& layout) {
-  return layout.schedule == parallel::ScheduleKind::kGpipe ? "gpipe" : "1f1b";
-}
-
 void print_text(const SmallRun& run, int steps, const LayoutReport& report) {
   const parallel::Layout& layout = run.layout;
   fmt::print("model   cut down to {} layers, width {}, {} heads ({} key/value), ffn {}, vocabulary {}, {} head; fp32\n",
              run.model.layers, run.model.width, run.model.heads, run.model.key_value_heads, run.model.ffn_width,
              run.model.vocabulary, run.model.tied_embeddings ? "tied" : "untied");
-  fmt::print("layout  tensor {} x pipeline {} x data {} on {} thread ranks, zero {}, {}\n", layout.tensor,
-             layout.pipeline, layout.data, layout.world(), layout.zero, schedule_text(layout));
+  fmt::print("layout  tensor {} x pipeline {} x data {} on {} thread ranks, zero {}, {}{}\n", layout.tensor,
+             layout.pipeline, layout.data, layout.world(), layout.zero, parallel::name_of(layout.schedule),
+             layout.virtual_stages > 1 ? fmt::format(" of {} chunks a stage", layout.virtual_stages) : "");
   fmt::print("steps   {} of {} micro-batches of {} x {} tokens a replica\n\n", steps, run.micro_batches,
              run.micro_batch, run.sequence_length);
   fmt::print("{:<30}  {:>12}  {:>18}  {:>9}  {:>9}\n", "compared with one rank", "values", "largest difference",
@@ -89,7 +86,8 @@ void print_json(const SmallRun& run, int steps, const LayoutReport& report) {
       .add("pipeline_parallel", run.layout.pipeline)
       .add("data_parallel", run.layout.data)
       .add("zero", run.layout.zero)
-      .add("schedule", schedule_text(run.layout))
+      .add("schedule", std::string(parallel::name_of(run.layout.schedule)))
+      .add("virtual_stages", run.layout.virtual_stages)
       .add("steps", steps);
   for (const Compared what : kAll) {
     const Comparison& comparison = of(report, what);

@@ -78,8 +78,10 @@ parallel::Layout layout_of(const RunOptions& options, int world) {
   layout.data =
       static_cast<int>(std::max<std::int64_t>(1, world / (choice.tensor_parallel * choice.pipeline_parallel)));
   layout.zero = static_cast<int>(choice.zero);
-  layout.schedule =
-      choice.schedule == "gpipe" ? parallel::ScheduleKind::kGpipe : parallel::ScheduleKind::kOneForwardOneBackward;
+  for (const auto kind : {parallel::ScheduleKind::kGpipe, parallel::ScheduleKind::kInterleaved}) {
+    if (choice.schedule == parallel::name_of(kind)) layout.schedule = kind;
+  }
+  layout.virtual_stages = static_cast<int>(choice.virtual_stages);
   if (!choice.pipeline_split.empty()) parse_split(choice.pipeline_split, layout.pipeline_split);
   return layout;
 }

@@ -15,21 +15,21 @@ BlockGradients cut(const MicroBatch& micro, const BlockGradients& gradients) {
 }  // namespace
 
 Blocks make_blocks(device::Stream& stream, const Config& config, Parameters& parameters, const RotaryTable& rotary,
-                   const Shard& shard, const ModelSize& size) {
-  const auto sets = static_cast<std::size_t>(size.training ? size.sets * shard.layers.size() : size.sets);
+                   const Shard& shard, int sets, bool training) {
+  const auto saved = static_cast<std::size_t>(training ? sets * shard.layers.size() : sets);
   if (config.architecture == Architecture::kGpt2) {
     Gpt2Stack stack;
     for (std::int64_t layer = shard.layers.begin; layer < shard.layers.end; ++layer) {
       stack.blocks.push_back(make_gpt2_block(stream, config, parameters, layer, shard));
     }
-    stack.saved.resize(sets);
+    stack.saved.resize(saved);
     return stack;
   }
   LlamaStack stack;
   for (std::int64_t layer = shard.layers.begin; layer < shard.layers.end; ++layer) {
     stack.blocks.push_back(make_llama_block(stream, config, parameters, layer, rotary, shard));
   }
-  stack.saved.resize(sets);
+  stack.saved.resize(saved);
   return stack;
 }
 

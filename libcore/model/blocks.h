@@ -29,9 +29,10 @@ using Gpt2Stack = Stack<Gpt2Block, Gpt2Activations>;
 using LlamaStack = Stack<LlamaBlock, LlamaActivations>;
 using Blocks = std::variant<Gpt2Stack, LlamaStack>;
 
-// The blocks of shard.layers. `config`: of the whole model here, of this rank's extents in all that follows.
+// The blocks of shard.layers, with `sets` sets of activations. `config`: of the whole model here, of this rank's
+// extents in all that follows.
 Blocks make_blocks(device::Stream& stream, const Config& config, Parameters& parameters, const RotaryTable& rotary,
-                   const Shard& shard, const ModelSize& size);
+                   const Shard& shard, int sets, bool training);
 void plan(Workspace& workspace, Blocks& blocks, const Config& config, std::int64_t rows, tensor::DType dtype);
 void pack(device::Stream& stream, Blocks& blocks);
 std::size_t packed_bytes(const Blocks& blocks);

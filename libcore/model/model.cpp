@@ -15,15 +15,21 @@ using tensor::DType;
 using tensor::MutableView;
 using tensor::View;
 
-void validate_shard(const Config& config, const Parameters& parameters, const Shard& shard) {
-  check(shard.layers.size() > 0, "a stage has at least one layer");
+void validate_shard(const Config& config, const Shard& shard) {
+  check(shard.layers.size() > 0, "a chunk has at least one layer");
   check(shard.tensor_size == 1 || shard.tensor_group != nullptr, "a share of a matrix belongs to a group");
   check(config.heads % shard.tensor_size == 0, "heads divide by the tensor-parallel ranks");
   check(config.key_value_heads % shard.tensor_size == 0 || shard.tensor_size % config.key_value_heads == 0,
         "key/value heads divide by the tensor-parallel ranks, or these by them");
   check(config.vocabulary >= shard.tensor_size && config.ffn_width >= shard.tensor_size,
         "every tensor-parallel rank has a share of vocabulary and ffn width");
-  const std::vector<LocalParameter> expected = local_parameters(config, shard);
+}
+
+void validate_chunks(const Config& config, const Parameters& parameters, const std::vector<Shard>& chunks,
+                     const ModelSize& size) {
+  for (const Shard& chunk : chunks) validate_shard(config, chunk);
+  check(size.sets.size() == chunks.size(), "each chunk has its sets of activations");
+  const std::vector<LocalParameter> expected = local_parameters(config, chunks);
   check(parameters.size() == expected.size(), "the parameters are those of the shard");
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const LocalParameter& found = parameters.table()[i];
@@ -33,7 +39,7 @@ void validate_shard(const Config& config, const Parameters& parameters, const Sh
 
 void validate(const Config& config, const Parameters& parameters, const ModelSize& size) {
   check(size.batch > 0 && size.sequence > 0, "a micro-batch has at least one token");
-  check(size.sets > 0, "a model keeps at least one set of activations");
+  for (const int sets : size.sets) check(sets > 0, "a chunk keeps at least one set of activations");
   check(!size.training || parameters.size() == 0 || parameters.gradient(0).present(), "training needs gradients");
   if (size.sequence > config.positions) {
     throw ConfigError(fmt::format("sequence length {} exceeds the model's {} positions; choose at most {}",
@@ -47,12 +53,17 @@ void validate(const Config& config, const Parameters& parameters, const ModelSiz
 
 }  // namespace
 
-Model::Model(device::Stream& stream, const Config& config, Parameters& parameters, const Shard& shard,
+Model::Model(device::Stream& stream, const Config& config, Parameters& parameters, const std::vector<Shard>& chunks,
              const ModelSize& size) {
   validate(config, parameters, size);
-  validate_shard(config, parameters, shard);
-  network_ = std::make_unique<Network>(stream, config, parameters, shard, size);
+  validate_chunks(config, parameters, chunks, size);
+  for (std::size_t i = 0; i < chunks.size(); ++i)
+    networks_.push_back(std::make_unique<Network>(stream, config, parameters, chunks[i], size, size.sets[i]));
 }
+
+Model::Model(device::Stream& stream, const Config& config, Parameters& parameters, const Shard& shard,
+             const ModelSize& size)
+    : Model(stream, config, parameters, std::vector<Shard>{shard}, size) {}
 
 Model::Model(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t batch,
              std::int64_t sequence, bool training)
@@ -62,13 +73,22 @@ Model::Model(device::Stream& stream, const Config& config, Parameters& parameter
 Model::~Model() = default;
 
 void Model::pack(device::Stream& stream) {
-  model::pack(stream, network_->blocks);
-  if (network_->head) model::pack(stream, network_->head->classifier);
+  for (const auto& network : networks_) {
+    model::pack(stream, network->blocks);
+    if (network->head) model::pack(stream, network->head->classifier);
+  }
 }
 
+Model::Network& Model::whole() {
+  check(networks_.front()->one_stage(), "a pass in one call is that of a model of one stage");
+  return *networks_.front();
+}
+
+bool Model::has_loss(int chunk) const { return networks_[static_cast<std::size_t>(chunk)]->head.has_value(); }
+
 LossSum Model::backward(device::Stream& stream, const Batch& batch, float gradient_scale, const GradientsReady& ready) {
-  Network& n = *network_;
-  check(n.size.training && n.one_stage(), "backward in one call is that of a model of one stage, in training");
+  Network& n = whole();
+  check(n.size.training, "backward is a part of training");
   const MicroBatch micro = n.micro_batch(batch, true);
   const MutableView dx = micro.of(n.buffers.dx);
   const LossSum loss = forward_backward_loss(stream, *n.head, micro, gradient_scale, n.buffers, n.head_saved, dx);
@@ -81,16 +101,15 @@ LossSum Model::backward(device::Stream& stream, const Batch& batch, float gradie
 }
 
 LossSum Model::evaluate(device::Stream& stream, const Batch& batch) {
-  Network& n = *network_;
-  check(n.one_stage(), "an evaluation in one call is that of a model of one stage");
+  Network& n = whole();
   const MicroBatch micro = n.micro_batch(batch, true);
   n.forward(stream, micro, false);
   return forward_loss(stream, *n.head, micro, n.head_saved);
 }
 
 void Model::logits(device::Stream& stream, const Batch& batch, std::int64_t row, MutableView out) {
-  Network& n = *network_;
-  check(n.one_stage() && n.shard.peers() == nullptr, "logits are those of a model on one rank");
+  Network& n = whole();
+  check(n.shard.peers() == nullptr, "logits are those of a model on one rank");
   const MicroBatch micro = n.micro_batch(batch, false);
   check(row >= 0 && row < micro.rows(), "the row is one of the batch");
   check(out.dtype == DType::kF32 && out.count() == n.config.vocabulary,
@@ -99,19 +118,19 @@ void Model::logits(device::Stream& stream, const Batch& batch, std::int64_t row,
   forward_logits(stream, *n.head, n.head_saved, row, out);
 }
 
-void Model::forward(device::Stream& stream, const Batch& batch, int set) {
-  Network& n = *network_;
+void Model::forward(device::Stream& stream, const Batch& batch, int set, int chunk) {
+  Network& n = *networks_[static_cast<std::size_t>(chunk)];
   n.forward(stream, n.micro_batch(batch, false, set), n.size.training);
 }
 
-LossSum Model::loss(device::Stream& stream, const Batch& batch, int set) {
-  Network& n = *network_;
-  check(n.head.has_value(), "the last stage has the loss");
+LossSum Model::loss(device::Stream& stream, const Batch& batch, int set, int chunk) {
+  Network& n = *networks_[static_cast<std::size_t>(chunk)];
+  check(n.head.has_value(), "the last chunk has the loss");
   return forward_loss(stream, *n.head, n.micro_batch(batch, true, set), n.head_saved);
 }
 
-LossSum Model::backward_input(device::Stream& stream, const Batch& batch, int set, float gradient_scale) {
-  Network& n = *network_;
+LossSum Model::backward_input(device::Stream& stream, const Batch& batch, int set, float gradient_scale, int chunk) {
+  Network& n = *networks_[static_cast<std::size_t>(chunk)];
   check(n.size.training && !n.one_stage(), "the parts of backward are those of one of several stages, in training");
   const MicroBatch micro = n.micro_batch(batch, n.shard.last, set);
   LossSum loss;
@@ -126,8 +145,9 @@ LossSum Model::backward_input(device::Stream& stream, const Batch& batch, int se
   return loss;
 }
 
-void Model::backward_weight(device::Stream& stream, const Batch& batch, int set, const GradientsReady& ready) {
-  Network& n = *network_;
+void Model::backward_weight(device::Stream& stream, const Batch& batch, int set, const GradientsReady& ready,
+                            int chunk) {
+  Network& n = *networks_[static_cast<std::size_t>(chunk)];
   check(n.size.training && !n.one_stage(), "the parts of backward are those of one of several stages, in training");
   const MicroBatch micro = n.micro_batch(batch, false, set);
   if (n.head) report_head(n.parts, n.shard, ready);
@@ -138,35 +158,43 @@ void Model::backward_weight(device::Stream& stream, const Batch& batch, int set,
   report_embeddings(n.parts, ready);
 }
 
-MutableView Model::input(const Batch& batch, int set) {
-  Network& n = *network_;
-  check(!n.shard.first, "a stage behind another has an input");
+MutableView Model::input(const Batch& batch, int set, int chunk) {
+  Network& n = *networks_[static_cast<std::size_t>(chunk)];
+  check(!n.shard.first, "a chunk behind another has an input");
   return model::input(n.blocks, n.micro_batch(batch, false, set), n.size.training);
 }
 
-View Model::output(const Batch& batch, int set) {
-  Network& n = *network_;
-  check(!n.shard.last, "a stage before another has an output");
+View Model::output(const Batch& batch, int set, int chunk) {
+  Network& n = *networks_[static_cast<std::size_t>(chunk)];
+  check(!n.shard.last, "a chunk before another has an output");
   return n.micro_batch(batch, false, set).of(n.buffers.branch);
 }
 
-MutableView Model::output_gradient(const Batch& batch) {
-  Network& n = *network_;
-  check(n.size.training && !n.shard.last, "a stage before another has a gradient of its output");
+MutableView Model::output_gradient(const Batch& batch, int chunk) {
+  Network& n = *networks_[static_cast<std::size_t>(chunk)];
+  check(n.size.training && !n.shard.last, "a chunk before another has a gradient of its output");
   return n.micro_batch(batch, false).of(n.incoming);
 }
 
-View Model::input_gradient(const Batch& batch) {
-  Network& n = *network_;
-  check(n.size.training && !n.shard.first, "a stage behind another has a gradient of its input");
+View Model::input_gradient(const Batch& batch, int chunk) {
+  Network& n = *networks_[static_cast<std::size_t>(chunk)];
+  check(n.size.training && !n.shard.first, "a chunk behind another has a gradient of its input");
   return n.micro_batch(batch, false).of(n.gradients.front().before);
 }
 
-std::size_t Model::activation_bytes() const { return network_->workspace.bytes(); }
+std::size_t Model::activation_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& network : networks_) bytes += network->workspace.bytes();
+  return bytes;
+}
 
 std::size_t Model::packed_bytes() const {
-  const std::size_t head = network_->head ? network_->head->classifier.packed.bytes() : 0;
-  return model::packed_bytes(network_->blocks) + head;
+  std::size_t bytes = 0;
+  for (const auto& network : networks_) {
+    bytes += model::packed_bytes(network->blocks);
+    if (network->head) bytes += network->head->classifier.packed.bytes();
+  }
+  return bytes;
 }
 
 }  // namespace convoy::model

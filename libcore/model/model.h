@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "libcore/model/parameters.h"
 #include "libcore/model/shard.h"
@@ -44,12 +45,17 @@ struct ModelSize {
   std::int64_t batch = 0;     // B: sequences a micro-batch at most
   std::int64_t sequence = 0;  // T at most
   bool training = true;       // false saves no activations for backward
-  int sets = 1;               // micro-batches whose activations are kept at one time (parallel::activation_sets)
+  // Micro-batches whose activations are kept at one time (parallel::activation_sets), a chunk.
+  std::vector<int> sets = {1};
 };
 
 class Model {
  public:
-  // This rank's part of a model. Every rank of the shard's TP group makes the same calls.
+  // This rank's part of a model: its chunks in model order, over one table of all their parameters. Every rank of the
+  // TP group makes the same calls.
+  Model(device::Stream& stream, const Config& config, Parameters& parameters, const std::vector<Shard>& chunks,
+        const ModelSize& size);
+  // A part that is one chunk.
   Model(device::Stream& stream, const Config& config, Parameters& parameters, const Shard& shard,
         const ModelSize& size);
   // The whole model. `batch` = B sequences a micro-batch, `sequence` = T at most. `training` false saves no activations
@@ -71,31 +77,34 @@ class Model {
   // Logits of one position (row `row` of the B T rows): fp32, V of them. On one rank.
   void logits(device::Stream& stream, const Batch& batch, std::int64_t row, tensor::MutableView out);
 
-  // A pipeline stage, over one set of activations a micro-batch in flight. The first stage reads the batch's tokens,
-  // the others input(set); what leaves a stage but the last is output(set). All stages are given the whole batch, for
-  // its shape, positions and (in the last) targets.
-  void forward(device::Stream& stream, const Batch& batch, int set);
-  // The gradient of the stage's input, from output_gradient() or, in the last stage, from the loss, which it returns
+  // One chunk of a pipeline stage (which has one, number 0, without virtual stages), over one set of activations a
+  // micro-batch in flight. The model's first chunk reads the batch's tokens, the others input(set); what leaves a chunk
+  // but the last is output(set). All are given the whole batch, for its shape, positions and (in the last) targets.
+  void forward(device::Stream& stream, const Batch& batch, int set, int chunk = 0);
+  // The gradient of the chunk's input, from output_gradient() or, in the last chunk, from the loss, which it returns
   // (the classifier's and final norm's gradients are added here: logits are not kept). backward_weight() of the same
-  // set must follow before the next backward_input().
-  LossSum backward_input(device::Stream& stream, const Batch& batch, int set, float gradient_scale);
-  void backward_weight(device::Stream& stream, const Batch& batch, int set, const GradientsReady& ready);
-  // The loss of the last stage after forward(), where nothing will be trained.
-  LossSum loss(device::Stream& stream, const Batch& batch, int set);
-  // [B T, C] of the micro-batch `batch`. input(): until the set's backward_weight(); output(): until the next
+  // set must follow before the chunk's next backward_input().
+  LossSum backward_input(device::Stream& stream, const Batch& batch, int set, float gradient_scale, int chunk = 0);
+  void backward_weight(device::Stream& stream, const Batch& batch, int set, const GradientsReady& ready, int chunk = 0);
+  // The loss of the last chunk after forward(), where nothing will be trained.
+  LossSum loss(device::Stream& stream, const Batch& batch, int set, int chunk = 0);
+  bool has_loss(int chunk) const;  // it is the model's last
+  // [B T, C] of the micro-batch `batch`. input(): until the set's backward_weight(); output(): until the chunk's next
   // forward(); output_gradient(): may be written as soon as the last backward_input() is done; input_gradient(): until
   // the next backward_input().
-  tensor::MutableView input(const Batch& batch, int set);
-  tensor::View output(const Batch& batch, int set);
-  tensor::MutableView output_gradient(const Batch& batch);
-  tensor::View input_gradient(const Batch& batch);
+  tensor::MutableView input(const Batch& batch, int set, int chunk = 0);
+  tensor::View output(const Batch& batch, int set, int chunk = 0);
+  tensor::MutableView output_gradient(const Batch& batch, int chunk = 0);
+  tensor::View input_gradient(const Batch& batch, int chunk = 0);
 
   std::size_t activation_bytes() const;
   std::size_t packed_bytes() const;
 
  private:
   struct Network;
-  std::unique_ptr<Network> network_;
+  Network& whole();  // of a model of one stage
+
+  std::vector<std::unique_ptr<Network>> networks_;  // a chunk
 };
 
 }  // namespace convoy::model

@@ -15,14 +15,15 @@ using tensor::MutableView;
 using tensor::View;
 
 Model::Network::Network(device::Stream& stream, const Config& model, Parameters& parameters, const Shard& part,
-                        const ModelSize& extent)
+                        const ModelSize& extent, int activation_sets)
     : config(model),
       local(local_config(model, part)),
       shard(part),
       size(extent),
+      sets(activation_sets),
       parts(parts_of(parameters.table(), part, model.layers)),
       rotary(model.architecture == Architecture::kLlama ? make_rotary_table(model, extent.sequence) : RotaryTable{}),
-      blocks(make_blocks(stream, model, parameters, rotary, part, extent)) {
+      blocks(make_blocks(stream, model, parameters, rotary, part, activation_sets, extent.training)) {
   const std::int64_t rows = size.batch * size.sequence;
   const DType dtype = parameters.compute_dtype();
   if (shard.first) embedding = make_embedding(parameters, config, shard);
@@ -30,7 +31,7 @@ Model::Network::Network(device::Stream& stream, const Config& model, Parameters&
   plan(workspace, buffers, local, rows, dtype, size.training);
   if (shard.last) {
     head = make_head(stream, config, parameters, shard);
-    head_saved.norms.resize(static_cast<std::size_t>(size.sets));
+    head_saved.norms.resize(static_cast<std::size_t>(sets));
     plan(workspace, head_saved, config, rows, dtype, size.training, shard);
   }
   workspace.plan(default_positions, {rows}, DType::kI32);
@@ -102,7 +103,7 @@ MicroBatch Model::Network::micro_batch(const Batch& batch, bool with_targets, in
   tensor::expect(batch.tokens, shape, DType::kI32, "batch.tokens");
   if (with_targets) tensor::expect(batch.targets, shape, DType::kI32, "batch.targets");
   check(shape[0] <= size.batch && shape[1] <= size.sequence, "a batch is no larger than the model was made for");
-  check(set >= 0 && set < size.sets, "a set of activations is one of those that the model was made with");
+  check(set >= 0 && set < sets, "a set of activations is one of those that the model was made with");
   MicroBatch micro{
       .batch = shape[0], .sequence = shape[1], .tokens = flat(batch.tokens), .targets = {}, .positions = {}};
   micro.set = static_cast<std::size_t>(set);

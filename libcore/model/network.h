@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Model holds: the parts of the network that this rank computes, the activations and gradients between them.
+// What a Model holds of a chunk: the parts of the network that this rank computes, the activations and gradients
+// between them.
 #pragma once
 
 #include <optional>
@@ -14,7 +15,7 @@ namespace convoy::model {
 
 struct Model::Network {
   Network(device::Stream& stream, const Config& model, Parameters& parameters, const Shard& part,
-          const ModelSize& extent);
+          const ModelSize& extent, int activation_sets);
 
   bool one_stage() const { return shard.first && shard.last; }
   // Checks a batch and describes it. Targets are those of the last stage alone.
@@ -28,6 +29,7 @@ struct Model::Network {
   Config local;   // with the extents of this rank
   Shard shard;
   ModelSize size;
+  int sets = 1;  // of activations
   TableParts parts;
   RotaryTable rotary;
   std::optional<Embedding> embedding;

@@ -68,18 +68,23 @@ bool holds(const Shard& shard, const Parameter& parameter, const Config& config)
 
 Shard whole_model(const Config& config) { return {.layers = {0, config.layers}}; }
 
-Shard shard_at(const Config& config, const parallel::Layout& layout, const parallel::Coordinates& at) {
-  return {.tensor_rank = at.tensor,
-          .tensor_size = layout.tensor,
-          .layers = parallel::layers_of(layout, config.layers, at.pipeline),
-          .first = at.pipeline == 0,
-          .last = at.pipeline == layout.pipeline - 1};
+std::vector<Shard> shards_at(const Config& config, const parallel::Layout& layout, const parallel::Coordinates& at) {
+  std::vector<Shard> chunks;
+  for (int i = 0; i < layout.virtual_stages; ++i) {
+    const int chunk = parallel::chunk_of_model(layout, at.pipeline, i);
+    chunks.push_back({.tensor_rank = at.tensor,
+                      .tensor_size = layout.tensor,
+                      .layers = parallel::layers_of(layout, config.layers, chunk),
+                      .first = chunk == 0,
+                      .last = chunk == layout.chunks() - 1});
+  }
+  return chunks;
 }
 
-Shard shard_of(const Config& config, const parallel::Groups& groups) {
-  Shard shard = shard_at(config, groups.layout, groups.at);
-  shard.tensor_group = groups.tensor.get();
-  return shard;
+std::vector<Shard> shards_of(const Config& config, const parallel::Groups& groups) {
+  std::vector<Shard> chunks = shards_at(config, groups.layout, groups.at);
+  for (Shard& chunk : chunks) chunk.tensor_group = groups.tensor.get();
+  return chunks;
 }
 
 Range heads_of(const Config& config, const Shard& shard) { return part_of(config.heads, shard); }
@@ -102,12 +107,23 @@ Config local_config(const Config& config, const Shard& shard) {
 }
 
 std::vector<LocalParameter> local_parameters(const Config& config, const Shard& shard) {
+  return local_parameters(config, std::span(&shard, 1));
+}
+
+std::vector<LocalParameter> local_parameters(const Config& config, std::span<const Shard> chunks) {
+  check(!chunks.empty(), "a rank has a chunk of the model");
+  const Shard& shard = chunks.front();  // all have the same share of a matrix
+  const bool first = std::any_of(chunks.begin(), chunks.end(), [](const Shard& chunk) { return chunk.first; });
+  const bool last = std::any_of(chunks.begin(), chunks.end(), [](const Shard& chunk) { return chunk.last; });
   std::vector<LocalParameter> local;
   for (const Parameter& parameter : parameter_table(config)) {
-    if (!holds(shard, parameter, config)) continue;
+    if (std::none_of(chunks.begin(), chunks.end(),
+                     [&](const Shard& chunk) { return holds(chunk, parameter, config); })) {
+      continue;
+    }
     LocalParameter mine{parameter, box_of(parameter, config, shard)};
-    mine.tied_end = config.tied_embeddings && is_token_embedding(parameter) && shard.first != shard.last;
-    const bool is_copy = mine.tied_end && shard.last;
+    mine.tied_end = config.tied_embeddings && is_token_embedding(parameter) && first != last;
+    const bool is_copy = mine.tied_end && last;
     // Ranks [0, copies), [copies, 2 copies), .. hold the same.
     int copies = 1;
     if (parameter.split == Split::kReplicated) copies = shard.tensor_size;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a model one rank holds: its stage's layers, and its share of every matrix (Shoeybi et al., 2019).
+// What of a model one rank holds: the layers of its stage's chunks, and its share of every matrix (Shoeybi et al.,
+// 2019).
 #pragma once
+
+#include <span>
+#include <vector>
 
 #include "libcore/comm/communicator.h"
 #include "libcore/model/parameters.h"
@@ -10,6 +14,7 @@
 
 namespace convoy::model {
 
+// One chunk of layers; without virtual stages, all that the rank holds.
 struct Shard {
   comm::Communicator* tensor_group = nullptr;  // null: this rank holds whole matrices
   int tensor_rank = 0, tensor_size = 1;
@@ -21,9 +26,9 @@ struct Shard {
 };
 
 Shard whole_model(const Config& config);
-// Of the rank at `at`, whose groups need not exist: to know what another rank holds.
-Shard shard_at(const Config& config, const parallel::Layout& layout, const parallel::Coordinates& at);
-Shard shard_of(const Config& config, const parallel::Groups& groups);
+// The chunks of the rank at `at`, in model order; its groups need not exist: to know what another rank holds.
+std::vector<Shard> shards_at(const Config& config, const parallel::Layout& layout, const parallel::Coordinates& at);
+std::vector<Shard> shards_of(const Config& config, const parallel::Groups& groups);
 
 // The shard's share of heads, key/value heads, ffn width and vocabulary rows: partition() over the TP ranks. Model
 // wants heads and key/value heads to divide evenly, so that queries lie with their keys; ffn width and vocabulary need
@@ -37,9 +42,11 @@ parallel::Range vocabulary_of(const Config& config, const Shard& shard);
 // The configuration with the extents that this rank computes: its heads, key/value heads, ffn width and vocabulary.
 Config local_config(const Config& config, const Shard& shard);
 
-// The rank's part of the parameter table, in table order. With several stages a tied embedding stands in the first and
-// in the last stage's table (index 0 in both), `tied_end` set; the first stage's is the primary one.
+// The rank's part of the parameter table, in table order: of one chunk, or of all that it has. With several stages a
+// tied embedding stands in the first and in the last stage's table (index 0 in both), `tied_end` set; the first stage's
+// is the primary one.
 std::vector<LocalParameter> local_parameters(const Config& config, const Shard& shard);
+std::vector<LocalParameter> local_parameters(const Config& config, std::span<const Shard> chunks);
 
 // Those of the rank's gradients that parallel::PartialSums adds up.
 std::vector<parallel::PartialGradient> partial_gradients(const Parameters& parameters);

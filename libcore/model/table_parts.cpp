@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/model/table_parts.h"
 
+#include <algorithm>
+
 #include "libcore/base/error.h"
 
 namespace convoy::model {
@@ -10,22 +12,25 @@ void report(const IndexRange& range, const GradientsReady& ready) {
   if (ready && range.begin < range.end) ready(range.begin, range.end);
 }
 
+// Those of a layer lie side by side.
+IndexRange entries_of(const std::vector<LocalParameter>& table, std::int64_t layer) {
+  const auto before = [](const LocalParameter& parameter, std::int64_t value) { return parameter.layer < value; };
+  const auto begin = std::lower_bound(table.begin(), table.end(), layer, before);
+  const auto end = std::lower_bound(begin, table.end(), layer + 1, before);
+  return {static_cast<std::size_t>(begin - table.begin()), static_cast<std::size_t>(end - table.begin())};
+}
+
 }  // namespace
 
 TableParts parts_of(const std::vector<LocalParameter>& table, const Shard& shard, std::int64_t layers) {
   TableParts parts;
-  std::size_t i = 0;
-  const auto take = [&](int layer) {
-    const std::size_t begin = i;
-    while (i < table.size() && table[i].layer == layer) ++i;
-    return IndexRange{begin, i};
-  };
-  parts.embeddings = take(-1).end;
+  // The first or the last chunk has the embedding where the table has it: it is the only one of them on this rank.
+  if (shard.first || shard.last) parts.embeddings = entries_of(table, -1).end;
   for (std::int64_t layer = shard.layers.begin; layer < shard.layers.end; ++layer) {
-    parts.blocks.push_back(take(static_cast<int>(layer)));
+    parts.blocks.push_back(entries_of(table, layer));
+    check(parts.blocks.back().begin < parts.blocks.back().end, "the table has every layer of the chunk");
   }
-  parts.head = take(static_cast<int>(layers));
-  check(i == table.size(), "the parameters are those of the shard, in table order");
+  if (shard.last) parts.head = entries_of(table, layers);
   return parts;
 }
 

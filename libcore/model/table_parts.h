@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which indices of a rank's parameter table belong to the embeddings, to each of its blocks and to its head: what
-// backward reports when their gradients are final.
+// Which indices of a rank's parameter table belong to the embeddings, the blocks and the head of one of its chunks:
+// what backward reports when their gradients are final.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,11 @@ struct IndexRange {
 
 struct TableParts {
   std::size_t embeddings = 0;      // [0, embeddings): the token embedding first
-  std::vector<IndexRange> blocks;  // of the rank's layers in order
+  std::vector<IndexRange> blocks;  // of the chunk's layers in order
   IndexRange head;                 // final norm, and classifier unless tied
 };
 
+// `table`: the rank's, of all its chunks. `shard`: one of these.
 TableParts parts_of(const std::vector<LocalParameter>& table, const Shard& shard, std::int64_t layers);
 
 // Each calls ready(begin, end) for what it names; `ready` may be empty.

@@ -80,33 +80,58 @@ void add_world_problems(const Layout& layout, int world, Problems& problems) {
   }
 }
 
-void add_stage_problems(std::int64_t stages, std::int64_t layers, Problems& problems) {
-  if (layers == 0 || stages <= layers) return;
-  problems.push_back(fmt::format("{}: {} layer{} leave{} a stage without any; nearest legal values: {}",
-                                 flag("pipeline-parallel", stages), layers, layers == 1 ? "" : "s",
-                                 layers == 1 ? "s" : "", layers));
+void add_stage_problems(const Layout& layout, std::int64_t layers, Problems& problems) {
+  const std::int64_t stages = layout.pipeline, chunks = stages * layout.virtual_stages;
+  if (layers == 0 || chunks <= layers) return;
+  const std::string leave = fmt::format("{} layer{} leave{}", layers, layers == 1 ? "" : "s", layers == 1 ? "s" : "");
+  if (stages > layers) {
+    problems.push_back(fmt::format("{}: {} a stage without any; nearest legal values: {}",
+                                   flag("pipeline-parallel", stages), leave, layers));
+  } else {
+    problems.push_back(fmt::format("{}: {} a chunk of {} stages without any; nearest legal values: {}",
+                                   flag("virtual-stages", layout.virtual_stages), leave, stages, layers / stages));
+  }
+}
+
+void add_schedule_problems(const Layout& layout, Problems& problems) {
+  const bool interleaved = layout.schedule == ScheduleKind::kInterleaved;
+  const std::string chunks = flag("virtual-stages", layout.virtual_stages);
+  if (interleaved && layout.virtual_stages < 2)
+    problems.push_back(fmt::format(
+        "--schedule interleaved: with {} there is nothing to interleave; nearest legal values: --virtual-stages 2, or "
+        "--schedule 1f1b",
+        chunks));
+  if (!interleaved && layout.virtual_stages > 1)
+    problems.push_back(
+        fmt::format("{}: several chunks a stage are those of --schedule interleaved; nearest legal values: "
+                    "1, or --schedule interleaved",
+                    chunks));
+  if (interleaved && layout.pipeline == 1)
+    problems.push_back(
+        "--schedule interleaved: it is that of several stages; nearest legal values: --pipeline-parallel 2, or "
+        "--schedule 1f1b");
 }
 
 void add_split_problems(const Layout& layout, std::int64_t layers, Problems& problems) {
   const std::vector<std::int64_t>& split = layout.pipeline_split;
   if (split.empty() || layers == 0) return;
+  const std::int64_t parts = std::int64_t{layout.pipeline} * layout.virtual_stages;
+  const char* part = layout.virtual_stages > 1 ? "chunk" : "stage";
   std::string even = "none";
-  if (layout.pipeline <= layers) {
+  if (parts <= layers) {
     std::vector<std::int64_t> counts;
-    for (int stage = 0; stage < layout.pipeline; ++stage) {
-      counts.push_back(partition(layers, layout.pipeline, stage).size());
-    }
+    for (std::int64_t i = 0; i < parts; ++i) counts.push_back(partition(layers, parts, i).size());
     even = fmt::format("{}", fmt::join(counts, ","));
   }
   const auto add = [&](const std::string& rule) {
     problems.push_back(
         fmt::format("--pipeline-split {}: {}; nearest legal values: {}", fmt::join(split, ","), rule, even));
   };
-  if (split.size() != static_cast<std::size_t>(layout.pipeline))
-    add(fmt::format("{} {} for {} stage{}", split.size(), split.size() == 1 ? "entry" : "entries", layout.pipeline,
-                    layout.pipeline == 1 ? "" : "s"));
+  if (static_cast<std::int64_t>(split.size()) != parts)
+    add(fmt::format("{} {} for {} {}{}", split.size(), split.size() == 1 ? "entry" : "entries", parts, part,
+                    parts == 1 ? "" : "s"));
   if (std::any_of(split.begin(), split.end(), [](std::int64_t count) { return count < 1; }))
-    add("each stage needs at least 1 layer");
+    add(fmt::format("each {} needs at least 1 layer", part));
   std::int64_t sum = 0;
   bool within = true;  // of what can be added up
   for (const std::int64_t count : split) within = within && !__builtin_add_overflow(sum, count, &sum);
@@ -162,8 +187,10 @@ std::vector<std::string> layout_problems(const Layout& layout, int world, const 
   const bool has_pipeline = !below_one("pipeline-parallel", layout.pipeline, problems);
   const bool has_mesh = has_tensor && has_pipeline;
   if (has_tensor) add_tensor_problems(layout.tensor, model, problems);
-  if (has_pipeline) {
-    add_stage_problems(layout.pipeline, model.layers, problems);
+  const bool has_chunks = !below_one("virtual-stages", layout.virtual_stages, problems);
+  if (has_pipeline && has_chunks) {
+    add_schedule_problems(layout, problems);
+    add_stage_problems(layout, model.layers, problems);
     add_split_problems(layout, model.layers, problems);
   }
   if (has_mesh) add_world_problems(layout, world, problems);

@@ -12,13 +12,35 @@ namespace convoy::parallel {
 namespace {
 
 // "0-3", "4", or "none".
-std::string layers_text(const Range& layers) {
+std::string range_text(const Range& layers) {
   if (layers.size() <= 0) return "none";
   if (layers.size() == 1) return fmt::format("{}", layers.begin);
   return fmt::format("{}-{}", layers.begin, layers.end - 1);
 }
 
+// Of all chunks of a stage: "0-1, 4-5".
+std::string layers_text(const Layout& layout, std::int64_t layers, int stage) {
+  std::string text;
+  for (int i = 0; i < layout.virtual_stages; ++i) {
+    if (i > 0) text += ", ";
+    text += range_text(layers_of(layout, layers, chunk_of_model(layout, stage, i)));
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string_view name_of(ScheduleKind kind) {
+  switch (kind) {
+    case ScheduleKind::kGpipe:
+      return "gpipe";
+    case ScheduleKind::kOneForwardOneBackward:
+      return "1f1b";
+    case ScheduleKind::kInterleaved:
+      return "interleaved";
+  }
+  throw InternalError("unknown kind of schedule");
+}
 
 Coordinates coordinates_of(const Layout& layout, int rank) {
   check(rank >= 0 && rank < layout.world(), fmt::format("rank {} is not of the {} of the mesh", rank, layout.world()));
@@ -34,18 +56,20 @@ int rank_of(const Layout& layout, const Coordinates& at) {
   return (at.data * layout.pipeline + at.pipeline) * layout.tensor + at.tensor;
 }
 
-Range layers_of(const Layout& layout, std::int64_t layers, int stage) {
-  if (layout.pipeline_split.empty()) return partition(layers, layout.pipeline, stage);
+Range layers_of(const Layout& layout, std::int64_t layers, int chunk) {
+  if (layout.pipeline_split.empty()) return partition(layers, layout.chunks(), chunk);
   const std::vector<std::int64_t>& split = layout.pipeline_split;
-  check(stage >= 0 && static_cast<std::size_t>(stage) < split.size(), "a stage has an entry of the pipeline split");
+  check(chunk >= 0 && static_cast<std::size_t>(chunk) < split.size(), "a chunk has an entry of the pipeline split");
   Range range;
-  for (int i = 0; i <= stage; ++i) {
+  for (int i = 0; i <= chunk; ++i) {
     range.begin = range.end;
     range.end += split[static_cast<std::size_t>(i)];
   }
   check(range.end <= layers, "a pipeline split has as many layers as the model");
   return range;
 }
+
+int chunk_of_model(const Layout& layout, int stage, int index) { return index * layout.pipeline + stage; }
 
 std::string mesh_table(const Layout& layout, std::int64_t layers, const std::vector<std::string>& nodes) {
   check(nodes.size() == static_cast<std::size_t>(layout.world()), "each rank of the mesh has a node");
@@ -60,7 +84,7 @@ std::string mesh_table(const Layout& layout, std::int64_t layers, const std::vec
     const Coordinates at = coordinates_of(layout, rank);
     const std::string place = fmt::format("({}, {}, {})", at.data, at.pipeline, at.tensor);
     fmt::format_to(std::back_inserter(table), "{:<{}}  {:>6}  {:<{}}  {}\n", nodes[static_cast<std::size_t>(rank)],
-                   node_width, rank, place, place_width, layers_text(layers_of(layout, layers, at.pipeline)));
+                   node_width, rank, place, place_width, layers_text(layout, layers, at.pipeline));
   }
   return table;
 }

@@ -5,13 +5,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libcore/parallel/partition.h"
 
 namespace convoy::parallel {
 
-enum class ScheduleKind { kGpipe, kOneForwardOneBackward };
+enum class ScheduleKind { kGpipe, kOneForwardOneBackward, kInterleaved };
+std::string_view name_of(ScheduleKind kind);  // "gpipe", "1f1b", "interleaved"
 
 struct Layout {
   int tensor = 1;    // ranks that share every matrix
@@ -19,9 +21,11 @@ struct Layout {
   int data = 1;      // replicas
   int zero = 0;      // 0: every replica holds all optimizer states; 1: a share of them
   ScheduleKind schedule = ScheduleKind::kOneForwardOneBackward;
-  std::vector<std::int64_t> pipeline_split = {};  // layers a stage; empty: partition()
+  std::vector<std::int64_t> pipeline_split = {};  // layers a chunk, in model order; empty: partition()
+  int virtual_stages = 1;                         // chunks of layers a stage
 
   int world() const { return tensor * pipeline * data; }
+  int chunks() const { return pipeline * virtual_stages; }  // of the model
 };
 
 struct Coordinates {
@@ -32,8 +36,10 @@ struct Coordinates {
 Coordinates coordinates_of(const Layout& layout, int rank);
 int rank_of(const Layout& layout, const Coordinates& at);
 
-// The layers of stage `stage`.
-Range layers_of(const Layout& layout, std::int64_t layers, int stage);
+// The layers of chunk `chunk` of the model; without virtual stages the chunks are the stages.
+Range layers_of(const Layout& layout, std::int64_t layers, int chunk);
+// Which chunk of the model chunk `index` of a stage is: those of a stage are `pipeline` apart.
+int chunk_of_model(const Layout& layout, int stage, int index);
 
 // What the layout asks of a model and a batch.
 struct ModelExtents {

@@ -100,18 +100,19 @@ struct RankState {
   RankState(comm::Communicator& world, const SmallRun& run, const CheckSettings& settings)
       : groups(groups_of(world, run.layout, settings)),
         actions(parallel::pipeline_schedule(run.layout.schedule, run.layout.pipeline,
-                                            static_cast<int>(run.micro_batches), groups.at.pipeline)),
-        shard(model::shard_of(run.model, groups)),
-        parameters(model::local_parameters(run.model, shard), tensor::DType::kF32, true),
+                                            static_cast<int>(run.micro_batches), groups.at.pipeline,
+                                            run.layout.virtual_stages)),
+        chunks(model::shards_of(run.model, groups)),
+        parameters(model::local_parameters(run.model, chunks), tensor::DType::kF32, true),
         partial_sums(*groups.tensor, model::partial_gradients(parameters)),
         data_parallel(*groups.data, gradients_of(parameters), tied_ends(parameters),
                       {.zero = run.layout.zero, .bucket_bytes = settings.bucket_bytes, .overlap = settings.overlap}),
         optimizer(parameters, kOptimizer, shares_of(data_parallel, parameters.size())),
-        model(stream, run.model, parameters, shard,
+        model(stream, run.model, parameters, chunks,
               {.batch = run.micro_batch,
                .sequence = run.sequence_length,
                .training = true,
-               .sets = run.layout.pipeline == 1 ? 1 : parallel::activation_sets(actions)}),
+               .sets = run.layout.pipeline == 1 ? std::vector{1} : parallel::activation_sets(actions)}),
         batch(run.micro_batches, run.micro_batch, run.sequence_length,
               {.vocabulary = run.model.vocabulary, .ignore_after = kMaskedToken}) {
     initialise(stream, parameters, settings.seed, optimizer);
@@ -125,7 +126,7 @@ struct RankState {
   device::Stream stream{ops::cpu_backend(), 1};
   parallel::Groups groups;
   std::vector<parallel::Action> actions;
-  model::Shard shard;
+  std::vector<model::Shard> chunks;
   model::Parameters parameters;
   parallel::PartialSums partial_sums;
   parallel::DataParallel data_parallel;

@@ -34,11 +34,11 @@ Heads heads_of(const model::Config& model, int tensor) {
   return heads;
 }
 
-// Two layers on each stage whose share of the model is above the smallest one, and on all if all are alike; one else.
-std::vector<std::int64_t> layers_a_stage(const parallel::Layout& layout, std::int64_t layers) {
+// Two layers in each chunk whose share of the model is above the smallest one, and in all if all are alike; one else.
+std::vector<std::int64_t> layers_a_chunk(const parallel::Layout& layout, std::int64_t layers) {
   std::vector<std::int64_t> counts;
-  for (int stage = 0; stage < layout.pipeline; ++stage) {
-    counts.push_back(parallel::layers_of(layout, layers, stage).size());
+  for (int chunk = 0; chunk < layout.chunks(); ++chunk) {
+    counts.push_back(parallel::layers_of(layout, layers, chunk).size());
   }
   const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
   const std::int64_t smallest = *least;
@@ -51,9 +51,9 @@ std::vector<std::int64_t> layers_a_stage(const parallel::Layout& layout, std::in
 
 SmallRun cut_down(const model::Config& model, const parallel::Layout& layout, std::int64_t sequence_length,
                   std::int64_t micro_batch, std::int64_t micro_batches) {
-  check(layout.pipeline <= model.layers && model.heads % layout.tensor == 0, "a layout is legal for its model");
+  check(layout.chunks() <= model.layers && model.heads % layout.tensor == 0, "a layout is legal for its model");
   SmallRun run{.model = model, .layout = layout};
-  const std::vector<std::int64_t> split = layers_a_stage(layout, model.layers);
+  const std::vector<std::int64_t> split = layers_a_chunk(layout, model.layers);
   run.layout.pipeline_split = split;
   run.model.layers = 0;
   for (const std::int64_t count : split) run.model.layers += count;

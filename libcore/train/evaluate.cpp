@@ -32,9 +32,10 @@ model::LossSum run_whole(device::Stream& stream, model::Model& model, std::int64
 model::LossSum run_stages(device::Stream& stream, model::Model& model, const parallel::Groups& groups,
                           std::int64_t micro_batches, const EvaluationStage::Load& batch) {
   if (micro_batches == 0) return {};
-  EvaluationStage stage(stream, model, groups.last_stage(), batch);
-  const auto actions =
-      parallel::forward_schedule(groups.layout.pipeline, static_cast<int>(micro_batches), groups.at.pipeline);
+  EvaluationStage stage(stream, model, batch);
+  const parallel::Layout& layout = groups.layout;
+  const auto actions = parallel::forward_schedule(layout.pipeline, static_cast<int>(micro_batches), groups.at.pipeline,
+                                                  layout.virtual_stages);
   parallel::execute(stream, actions, stage, *groups.pipeline);
   return stage.loss();
 }

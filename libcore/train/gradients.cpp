@@ -60,7 +60,8 @@ Whole receive_all(const model::Config& config, const StepContext& context) {
     whole.emplace(parameter.name, Tensor(parameter.shape, DType::kF32));
   for (int rank = 0; rank < layout.world(); ++rank) {
     const parallel::Coordinates at = parallel::coordinates_of(layout, rank);
-    const std::vector<model::LocalParameter> table = model::local_parameters(config, model::shard_at(config, layout, at));
+    const std::vector<model::LocalParameter> table =
+        model::local_parameters(config, model::shards_at(config, layout, at));
     for (const Piece& piece : pieces_of(table, layout, at)) {
       Tensor& target = whole.at(table[piece.index].name);
       if (rank == 0) {

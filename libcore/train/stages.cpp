@@ -37,37 +37,33 @@ model::Batch TrainingStage::batch(int micro_batch) const {
   return batch_.micro_batches()[index].batch();
 }
 
-void TrainingStage::forward(int micro_batch) {
-  compute(stream_, faults_, Phase::kForward, Operation::kForward, micro_batch,
-          [&] { model_.forward(stream_, batch(micro_batch), set(micro_batch)); });
+void TrainingStage::forward(int i, int chunk) {
+  compute(stream_, faults_, Phase::kForward, Operation::kForward, i,
+          [&] { model_.forward(stream_, batch(i), set(i, chunk), chunk); });
 }
 
-void TrainingStage::backward_input(int micro_batch) {
+void TrainingStage::backward_input(int i, int chunk) {
   double loss = 0.0;
-  compute(stream_, faults_, Phase::kBackward, Operation::kBackwardInput, micro_batch, [&] {
-    loss = model_.backward_input(stream_, batch(micro_batch), set(micro_batch), settings_.gradient_scale).sum;
-  });
-  if (settings_.losses != nullptr) settings_.losses->push_back(loss);
+  compute(stream_, faults_, Phase::kBackward, Operation::kBackwardInput, i,
+          [&] { loss = model_.backward_input(stream_, batch(i), set(i, chunk), settings_.gradient_scale, chunk).sum; });
+  if (settings_.losses != nullptr && model_.has_loss(chunk)) settings_.losses->push_back(loss);
   loss_sum_ += loss;
 }
 
-void TrainingStage::backward_weight(int micro_batch) {
-  const bool final = micro_batch == settings_.last;
-  compute(stream_, faults_, Phase::kBackward, Operation::kBackwardWeight, micro_batch, [&] {
-    model_.backward_weight(stream_, batch(micro_batch), set(micro_batch),
-                           final ? settings_.ready : model::GradientsReady{});
+void TrainingStage::backward_weight(int i, int chunk) {
+  const bool final = i == settings_.last;
+  compute(stream_, faults_, Phase::kBackward, Operation::kBackwardWeight, i, [&] {
+    model_.backward_weight(stream_, batch(i), set(i, chunk), final ? settings_.ready : model::GradientsReady{}, chunk);
   });
 }
 
-tensor::MutableView TrainingStage::input(int micro_batch) { return model_.input(batch(micro_batch), set(micro_batch)); }
-tensor::View TrainingStage::output(int micro_batch) { return model_.output(batch(micro_batch), set(micro_batch)); }
-tensor::MutableView TrainingStage::output_gradient(int micro_batch) {
-  return model_.output_gradient(batch(micro_batch));
-}
-tensor::View TrainingStage::input_gradient(int micro_batch) { return model_.input_gradient(batch(micro_batch)); }
+tensor::MutableView TrainingStage::input(int i, int chunk) { return model_.input(batch(i), set(i, chunk), chunk); }
+tensor::View TrainingStage::output(int i, int chunk) { return model_.output(batch(i), set(i, chunk), chunk); }
+tensor::MutableView TrainingStage::output_gradient(int i, int chunk) { return model_.output_gradient(batch(i), chunk); }
+tensor::View TrainingStage::input_gradient(int i, int chunk) { return model_.input_gradient(batch(i), chunk); }
 
-EvaluationStage::EvaluationStage(device::Stream& stream, model::Model& model, bool last_stage, Load load)
-    : stream_(stream), model_(model), last_stage_(last_stage), load_(std::move(load)) {}
+EvaluationStage::EvaluationStage(device::Stream& stream, model::Model& model, Load load)
+    : stream_(stream), model_(model), load_(std::move(load)) {}
 
 const model::Batch& EvaluationStage::batch(int micro_batch) {
   if (micro_batch != loaded_) batch_ = load_(micro_batch);
@@ -75,16 +71,16 @@ const model::Batch& EvaluationStage::batch(int micro_batch) {
   return batch_;
 }
 
-void EvaluationStage::forward(int micro_batch) {
-  model_.forward(stream_, batch(micro_batch), kEvaluationSet);
-  if (last_stage_) loss_ += model_.loss(stream_, batch(micro_batch), kEvaluationSet);
+void EvaluationStage::forward(int i, int chunk) {
+  model_.forward(stream_, batch(i), kEvaluationSet, chunk);
+  if (model_.has_loss(chunk)) loss_ += model_.loss(stream_, batch(i), kEvaluationSet, chunk);
 }
 
-void EvaluationStage::backward_input(int) { refuse_backward(); }
-void EvaluationStage::backward_weight(int) { refuse_backward(); }
-tensor::MutableView EvaluationStage::input(int micro_batch) { return model_.input(batch(micro_batch), kEvaluationSet); }
-tensor::View EvaluationStage::output(int micro_batch) { return model_.output(batch(micro_batch), kEvaluationSet); }
-tensor::MutableView EvaluationStage::output_gradient(int) { refuse_backward(); }
-tensor::View EvaluationStage::input_gradient(int) { refuse_backward(); }
+void EvaluationStage::backward_input(int, int) { refuse_backward(); }
+void EvaluationStage::backward_weight(int, int) { refuse_backward(); }
+tensor::MutableView EvaluationStage::input(int i, int chunk) { return model_.input(batch(i), kEvaluationSet, chunk); }
+tensor::View EvaluationStage::output(int i, int chunk) { return model_.output(batch(i), kEvaluationSet, chunk); }
+tensor::MutableView EvaluationStage::output_gradient(int, int) { refuse_backward(); }
+tensor::View EvaluationStage::input_gradient(int, int) { refuse_backward(); }
 
 }  // namespace convoy::train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's stage of the pipeline, as the executor drives it: for training, and for evaluation.
+// One rank's stage of the pipeline, as the executor drives its chunks: for training, and for evaluation.
 #pragma once
 
 #include <cstdint>
@@ -23,34 +23,34 @@ void compute(const device::Stream& stream, const Faults& faults, trace::Phase ph
   faults.run(recorder, phase, std::forward<Work>(work));
 }
 
-// The last micro-batch whose weight gradients a list of actions computes: after it they are final.
+// The last micro-batch whose weight gradients a list of actions computes: after it a chunk's are final.
 int last_backward(const std::vector<parallel::Action>& actions);
 
 class TrainingStage final : public parallel::PipelineStage {
  public:
   struct Settings {
     float gradient_scale = 1.0f;
-    int sets = 1;                           // of activations
+    std::vector<int> sets = {1};            // of activations, a chunk
     int last = 0;                           // last_backward()
     model::GradientsReady ready;            // called while that one runs
-    std::vector<double>* losses = nullptr;  // of the last stage: where each micro-batch's sum of losses goes
+    std::vector<double>* losses = nullptr;  // of the last chunk: where each micro-batch's sum of losses goes
   };
   TrainingStage(device::Stream& stream, model::Model& model, const GlobalBatch& batch, Settings settings,
                 const Faults& faults);
 
   double loss_sum() const { return loss_sum_; }  // of the last stage; 0 in others
 
-  void forward(int micro_batch) override;
-  void backward_input(int micro_batch) override;
-  void backward_weight(int micro_batch) override;
-  tensor::MutableView input(int micro_batch) override;
-  tensor::View output(int micro_batch) override;
-  tensor::MutableView output_gradient(int micro_batch) override;
-  tensor::View input_gradient(int micro_batch) override;
+  void forward(int micro_batch, int chunk) override;
+  void backward_input(int micro_batch, int chunk) override;
+  void backward_weight(int micro_batch, int chunk) override;
+  tensor::MutableView input(int micro_batch, int chunk) override;
+  tensor::View output(int micro_batch, int chunk) override;
+  tensor::MutableView output_gradient(int micro_batch, int chunk) override;
+  tensor::View input_gradient(int micro_batch, int chunk) override;
 
  private:
   model::Batch batch(int micro_batch) const;
-  int set(int micro_batch) const { return micro_batch % settings_.sets; }
+  int set(int micro_batch, int chunk) const { return micro_batch % settings_.sets[static_cast<std::size_t>(chunk)]; }
 
   device::Stream& stream_;
   model::Model& model_;
@@ -65,24 +65,23 @@ class EvaluationStage final : public parallel::PipelineStage {
  public:
   // `load` fills the scratch with micro-batch i, whose batch it returns.
   using Load = std::function<model::Batch(int micro_batch)>;
-  EvaluationStage(device::Stream& stream, model::Model& model, bool last_stage, Load load);
+  EvaluationStage(device::Stream& stream, model::Model& model, Load load);
 
   const model::LossSum& loss() const { return loss_; }
 
-  void forward(int micro_batch) override;
-  void backward_input(int micro_batch) override;
-  void backward_weight(int micro_batch) override;
-  tensor::MutableView input(int micro_batch) override;
-  tensor::View output(int micro_batch) override;
-  tensor::MutableView output_gradient(int micro_batch) override;
-  tensor::View input_gradient(int micro_batch) override;
+  void forward(int micro_batch, int chunk) override;
+  void backward_input(int micro_batch, int chunk) override;
+  void backward_weight(int micro_batch, int chunk) override;
+  tensor::MutableView input(int micro_batch, int chunk) override;
+  tensor::View output(int micro_batch, int chunk) override;
+  tensor::MutableView output_gradient(int micro_batch, int chunk) override;
+  tensor::View input_gradient(int micro_batch, int chunk) override;
 
  private:
   const model::Batch& batch(int micro_batch);
 
   device::Stream& stream_;
   model::Model& model_;
-  bool last_stage_;
   Load load_;
   int loaded_ = -1;
   model::Batch batch_;

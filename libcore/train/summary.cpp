@@ -47,8 +47,8 @@ std::string batch_line(const PreparedRun& run) {
 }
 
 std::string layout_line(const parallel::Layout& layout) {
-  const bool gpipe = layout.schedule == parallel::ScheduleKind::kGpipe;
-  const std::string schedule = layout.pipeline == 1 ? "" : gpipe ? ", gpipe" : ", 1f1b";
+  std::string schedule = layout.pipeline == 1 ? "" : fmt::format(", {}", parallel::name_of(layout.schedule));
+  if (layout.virtual_stages > 1) schedule += fmt::format(" of {} chunks a stage", layout.virtual_stages);
   return fmt::format("layout  {} ranks = {} tensor x {} pipeline x {} data parallel, ZeRO {}{}", layout.world(),
                      layout.tensor, layout.pipeline, layout.data, layout.zero, schedule);
 }

@@ -89,7 +89,7 @@ class Trainer {
 
   device::Stream stream_;
   std::vector<parallel::Action> actions_;
-  model::Shard shard_;
+  std::vector<model::Shard> chunks_;
   model::Parameters parameters_;
   parallel::PartialSums partial_sums_;
   parallel::DataParallel data_parallel_;

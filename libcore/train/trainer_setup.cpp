@@ -84,7 +84,7 @@ std::vector<parallel::Range> shares_of(const parallel::DataParallel& data_parall
 std::vector<parallel::Action> actions_of(const parallel::Groups& groups, std::int64_t micro_batches) {
   const parallel::Layout& layout = groups.layout;
   return parallel::pipeline_schedule(layout.schedule, layout.pipeline, static_cast<int>(micro_batches),
-                                     groups.at.pipeline);
+                                     groups.at.pipeline, layout.virtual_stages);
 }
 
 model::ModelSize size_of(const PreparedRun& run, const parallel::Groups& groups,
@@ -92,7 +92,7 @@ model::ModelSize size_of(const PreparedRun& run, const parallel::Groups& groups,
   return {.batch = run.resolved.micro_batch,
           .sequence = run.resolved.sequence_length,
           .training = true,
-          .sets = groups.layout.pipeline == 1 ? 1 : parallel::activation_sets(actions)};
+          .sets = groups.layout.pipeline == 1 ? std::vector{1} : parallel::activation_sets(actions)};
 }
 
 std::string file_of(const parallel::Groups& groups) {
@@ -105,14 +105,14 @@ Trainer::Trainer(TrainerSetting setting, const checkpoint::Checkpoint* checkpoin
     : setting_(std::move(setting)),
       stream_(ops::cpu_backend(), setting_.run.resolved.threads),
       actions_(actions_of(setting_.groups, setting_.run.resolved.micro_batches)),
-      shard_(model::shard_of(setting_.run.model, setting_.groups)),
-      parameters_(model::local_parameters(setting_.run.model, shard_), compute_dtype(setting_.run), true),
+      chunks_(model::shards_of(setting_.run.model, setting_.groups)),
+      parameters_(model::local_parameters(setting_.run.model, chunks_), compute_dtype(setting_.run), true),
       partial_sums_(*setting_.groups.tensor, model::partial_gradients(parameters_)),
       data_parallel_(*setting_.groups.data, gradients_of(parameters_), tied_ends(parameters_),
                      reduction_of(setting_.run, setting_.recorder)),
       optimizer_(parameters_, constants_of(setting_.run.options.optimizer),
                  shares_of(data_parallel_, parameters_.size())),
-      model_(stream_, setting_.run.model, parameters_, shard_, size_of(setting_.run, setting_.groups, actions_)),
+      model_(stream_, setting_.run.model, parameters_, chunks_, size_of(setting_.run, setting_.groups, actions_)),
       schedule_(schedule_of(setting_.run)),
       rules_(rules_of(setting_.run)),
       sampler_(setting_.run.data.tokens(), setting_.run.resolved.sequence_length, order_of(setting_.run),

@@ -70,6 +70,17 @@ TEST_F(CkptRanks, AReshardedCheckpointHasTheFilesThatARunOfTheLayoutWrites) {
   EXPECT_EQ(call("convoy-ckpt", {"diff", back.string(), (folder_ / "tensor").string()}).exit_code, 0);
 }
 
+TEST_F(CkptRanks, VirtualStagesHaveTheFilesThatARunOfThemWrites) {
+  const std::filesystem::path chunks =
+      train("chunks", {"--pipeline-parallel", "2", "--schedule", "interleaved", "--virtual-stages", "2"});
+  const std::filesystem::path stages = reshard(chunks, "stages", {"--pipeline-parallel", "2", "--zero-shards", "2"});
+  EXPECT_NE(places_of(stages), places_of(chunks));
+  const std::filesystem::path back =
+      reshard(stages, "back", {"--pipeline-parallel", "2", "--virtual-stages", "2", "--zero-shards", "2"});
+  EXPECT_EQ(places_of(back), places_of(chunks));
+  EXPECT_EQ(call("convoy-ckpt", {"diff", back.string(), (folder_ / "chunks").string()}).exit_code, 0);
+}
+
 // The model has two key/value heads: two ranks hold each, one of them stores it.
 TEST_F(CkptRanks, AKeyValueHeadThatRanksShareIsStoredOnce) {
   const std::filesystem::path shared = train("shared", {"--tensor-parallel", "4"});

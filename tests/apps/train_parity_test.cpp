@@ -336,6 +336,24 @@ INSTANTIATE_TEST_SUITE_P(
                                    {8, {"--tensor-parallel", "2", "--pipeline-parallel", "2", "--micro-batch-size", "2"}}})),
     layout_test_name);
 
+// Four layers in four chunks; four micro-batches are two groups, one is half of one.
+INSTANTIATE_TEST_SUITE_P(
+    Interleaved, LayoutParity,
+    testing::Combine(
+        testing::Values("llama-gqa"),
+        testing::Values(LayoutCase{"pp2 v2",
+                                   {2, {"--pipeline-parallel", "2", "--schedule", "interleaved", "--virtual-stages", "2"}}},
+                        LayoutCase{"pp2 v2 one micro batch",
+                                   {2,
+                                    {"--pipeline-parallel", "2", "--schedule", "interleaved", "--virtual-stages", "2",
+                                     "--micro-batch-size", "8"}}},
+                        LayoutCase{"tp2 pp2 v2 dp2",
+                                   {8,
+                                    {"--tensor-parallel", "2", "--pipeline-parallel", "2", "--schedule", "interleaved",
+                                     "--virtual-stages", "2", "--pipeline-split", "1,1,1,1", "--micro-batch-size",
+                                     "2"}}})),
+    layout_test_name);
+
 // Four and eight ranks share its two key/value heads.
 INSTANTIATE_TEST_SUITE_P(
     SharedHeads, LayoutParity,

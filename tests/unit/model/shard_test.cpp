@@ -197,6 +197,32 @@ TEST(Shard, StagesHoldTheirLayersAndTheEndsTheRest) {
   EXPECT_EQ(last.back(), "lm_head.weight");
 }
 
+// By hand: four layers on two stages in two chunks each, so stage 0 has layers 0 and 2, stage 1 has 1 and 3.
+TEST(Shard, AStageWithSeveralChunksHoldsTheirLayersInTheModelsOrder) {
+  Config config = llama_gqa();
+  config.tied_embeddings = true;
+  const parallel::Layout layout{.pipeline = 2, .schedule = parallel::ScheduleKind::kInterleaved, .virtual_stages = 2};
+  const std::vector<Shard> first = shards_at(config, layout, {}), last = shards_at(config, layout, {.pipeline = 1});
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first[0].layers, (Range{0, 1}));
+  EXPECT_EQ(first[1].layers, (Range{2, 3}));
+  EXPECT_TRUE(first[0].first && !first[0].last && !first[1].first && !first[1].last);
+  EXPECT_EQ(last[0].layers, (Range{1, 2}));
+  EXPECT_EQ(last[1].layers, (Range{3, 4}));
+  EXPECT_TRUE(!last[0].first && !last[0].last && !last[1].first && last[1].last);
+  const std::vector<LocalParameter> of_first = local_parameters(config, first),
+                                    of_last = local_parameters(config, last);
+  EXPECT_EQ(of_first.size(), 1 + 2 * 9u);
+  EXPECT_EQ(of_first[0].name, "model.embed_tokens.weight");
+  EXPECT_TRUE(of_first[0].primary && of_first[0].tied_end);
+  EXPECT_EQ(of_first[10].name, "model.layers.2.input_layernorm.weight");
+  EXPECT_EQ(of_last.size(), 1 + 2 * 9 + 1u);
+  EXPECT_EQ(of_last[0].name, "model.embed_tokens.weight");
+  EXPECT_TRUE(!of_last[0].primary && of_last[0].tied_end);
+  EXPECT_EQ(of_last[1].name, "model.layers.1.input_layernorm.weight");
+  EXPECT_EQ(of_last.back().name, "model.norm.weight");
+}
+
 TEST(Shard, ATiedEmbeddingStandsAtBothEndsOfThePipeline) {
   const Config config = gpt2_tiny();
   const std::vector<LocalParameter> first = local_parameters(config, stage(0, 1, true, false));
@@ -245,7 +271,9 @@ TEST(Shard, ASharedKeyValueHeadIsCountedOnce) {
 TEST(Shard, OfOneRankIsTheWholeModel) {
   const std::unique_ptr<comm::Communicator> self = comm::make_self();
   const parallel::Groups groups = parallel::make_groups(*self, {});
-  const Shard shard = shard_of(llama_gqa(), groups);
+  const std::vector<Shard> chunks = shards_of(llama_gqa(), groups);
+  ASSERT_EQ(chunks.size(), 1u);
+  const Shard& shard = chunks.front();
   EXPECT_EQ(shard.peers(), nullptr);
   EXPECT_TRUE(shard.first && shard.last);
   EXPECT_EQ(shard.layers, (Range{0, 4}));

@@ -35,31 +35,32 @@ struct StageOfRun : parallel::PipelineStage {
   device::Stream& stream;
   Model& model;
   const std::vector<Batch>& batches;
-  int sets;
+  std::vector<int> sets;
   float scale = 1.0f;
-  bool last_stage = false;
   std::function<GradientsReady(int micro_batch)> ready = {};
   LossSum loss = {};
 
-  StageOfRun(device::Stream& on, Model& of, const std::vector<Batch>& all, int in_flight)
-      : stream(on), model(of), batches(all), sets(in_flight) {}
+  StageOfRun(device::Stream& on, Model& of, const std::vector<Batch>& all, std::vector<int> in_flight)
+      : stream(on), model(of), batches(all), sets(std::move(in_flight)) {}
   const Batch& at(int i) const { return batches[static_cast<std::size_t>(i)]; }
 
-  void forward(int i) override {
-    model.forward(stream, at(i), i % sets);
-    if (last_stage && !ready) loss += model.loss(stream, at(i), i % sets);
+  int set(int i, int c) const { return i % sets[static_cast<std::size_t>(c)]; }
+
+  void forward(int i, int c) override {
+    model.forward(stream, at(i), set(i, c), c);
+    if (model.has_loss(c) && !ready) loss += model.loss(stream, at(i), set(i, c), c);
   }
-  void backward_input(int i) override { loss += model.backward_input(stream, at(i), i % sets, scale); }
-  void backward_weight(int i) override { model.backward_weight(stream, at(i), i % sets, ready(i)); }
-  MutableView input(int i) override { return model.input(at(i), i % sets); }
-  View output(int i) override { return model.output(at(i), i % sets); }
-  MutableView output_gradient(int i) override { return model.output_gradient(at(i)); }
-  View input_gradient(int i) override { return model.input_gradient(at(i)); }
+  void backward_input(int i, int c) override { loss += model.backward_input(stream, at(i), set(i, c), scale, c); }
+  void backward_weight(int i, int c) override { model.backward_weight(stream, at(i), set(i, c), ready(i), c); }
+  MutableView input(int i, int c) override { return model.input(at(i), set(i, c), c); }
+  View output(int i, int c) override { return model.output(at(i), set(i, c), c); }
+  MutableView output_gradient(int i, int c) override { return model.output_gradient(at(i), c); }
+  View input_gradient(int i, int c) override { return model.input_gradient(at(i), c); }
 };
 
 std::vector<parallel::Action> actions_of(const ShardedOptions& options, const parallel::Groups& groups) {
   return parallel::pipeline_schedule(options.layout.schedule, options.layout.pipeline, options.micro_batches,
-                                     groups.at.pipeline);
+                                     groups.at.pipeline, options.layout.virtual_stages);
 }
 
 }  // namespace
@@ -95,12 +96,12 @@ ShardedRun::ShardedRun(comm::Communicator& world, const Config& config, const Sh
       options_(options),
       stream_(ops::cpu_backend(), 1),
       groups_(parallel::make_groups(world, options.layout)),
-      shard_(shard_of(config, groups_)),
-      parameters_(local_parameters(config, shard_), options.dtype, true),
+      chunks_(shards_of(config, groups_)),
+      parameters_(local_parameters(config, chunks_), options.dtype, true),
       partial_sums_(*groups_.tensor, partial_gradients(parameters_)),
       optimizer_(parameters_, constants),
       actions_(actions_of(options, groups_)),
-      model_(stream_, config, parameters_, shard_,
+      model_(stream_, config, parameters_, chunks_,
              {.batch = options.batch, .sequence = options.sequence, .sets = parallel::activation_sets(actions_)}) {}
 
 void ShardedRun::publish() {
@@ -109,7 +110,7 @@ void ShardedRun::publish() {
 }
 
 LossSum ShardedRun::agreed(const LossSum& mine) {
-  const bool counts = shard_.last && shard_.tensor_rank == 0;
+  const bool counts = groups_.last_stage() && groups_.at.tensor == 0;
   double sums[] = {counts ? mine.sum : 0.0, counts ? static_cast<double>(mine.targets) : 0.0};
   world_.all_reduce(stream_, {sums, DType::kF64, {2}, 0}, comm::Reduction::kSum);
   return {sums[0], static_cast<std::int64_t>(sums[1])};
@@ -122,9 +123,9 @@ LossSum ShardedRun::evaluate(const std::vector<Batch>& batches) {
     return agreed(loss);
   }
   StageOfRun stage(stream_, model_, batches, parallel::activation_sets(actions_));
-  stage.last_stage = shard_.last;
   parallel::execute(stream_,
-                    parallel::forward_schedule(options_.layout.pipeline, options_.micro_batches, groups_.at.pipeline),
+                    parallel::forward_schedule(options_.layout.pipeline, options_.micro_batches, groups_.at.pipeline,
+                                               options_.layout.virtual_stages),
                     stage, *groups_.pipeline);
   return agreed(stage.loss);
 }

@@ -48,7 +48,6 @@ class ShardedRun {
   Parameters& parameters() { return parameters_; }
   optim::AdamW& optimizer() { return optimizer_; }
   device::Stream& stream() { return stream_; }
-  const Shard& shard() const { return shard_; }
   // After the masters were filled.
   void publish();
 
@@ -72,7 +71,7 @@ class ShardedRun {
   ShardedOptions options_;
   device::Stream stream_;
   parallel::Groups groups_;
-  Shard shard_;
+  std::vector<Shard> chunks_;
   Parameters parameters_;
   parallel::PartialSums partial_sums_;
   optim::AdamW optimizer_;

@@ -188,6 +188,34 @@ TEST(ShardedModel, ComputesWhatOneRankComputesWhereRanksShareAKeyValueHead) {
   }
 }
 
+ShardedOptions interleaved(int tensor, int pipeline, int chunks, int micro_batches, DType dtype = DType::kF32) {
+  ShardedOptions options = options_of(tensor, pipeline, micro_batches, dtype, ScheduleKind::kInterleaved);
+  options.layout.virtual_stages = chunks;
+  return options;
+}
+
+// Six layers in four or six chunks.
+TEST_P(Sharded, InterleavedChunksComputeWhatOneRankComputes) {
+  Config six = config;
+  six.layers = 6;
+  for (const int micro_batches : {1, 3}) {
+    const Data data(six, micro_batches, GetParam().documents);
+    Outcome one;
+    run_step(six, options_of(1, 1, micro_batches), data, one);
+    for (const auto& [tensor, pipeline, chunks] : {std::tuple{1, 2, 2}, {1, 2, 3}, {1, 3, 2}, {2, 2, 2}}) {
+      SCOPED_TRACE(testing::Message() << "tensor " << tensor << ", pipeline " << pipeline << ", chunks " << chunks
+                                      << ", micro-batches " << micro_batches);
+      Outcome got;
+      run_step(six, interleaved(tensor, pipeline, chunks, micro_batches), data, got);
+      EXPECT_EQ(got.trained.targets, one.trained.targets);
+      EXPECT_NEAR(got.evaluated.sum, one.evaluated.sum, kRounding * one.evaluated.sum);
+      EXPECT_NEAR(got.trained.sum, one.trained.sum, kRounding * one.trained.sum);
+      EXPECT_NEAR(got.norm, one.norm, kRounding * one.norm);
+      expect_near(got.gradients, one.gradients);
+    }
+  }
+}
+
 class ShardedUntied : public Sharded {};
 
 // Nothing is added in another order. (The two uses of a tied embedding would be.)
@@ -203,6 +231,21 @@ TEST_P(ShardedUntied, StagesGiveTheBitsOfOneStage) {
         EXPECT_EQ(got.trained.sum, one.trained.sum);
         expect_same_bits(got.gradients, one.gradients);
       }
+    }
+  }
+}
+
+TEST_P(ShardedUntied, InterleavedChunksGiveTheBitsOfOneStage) {
+  Config four = config;
+  four.layers = 4;
+  for (const int micro_batches : {2, 5}) {
+    const Data data(four, micro_batches, GetParam().documents);
+    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+      Outcome one, got;
+      run_step(four, options_of(1, 1, micro_batches, dtype), data, one);
+      run_step(four, interleaved(1, 2, 2, micro_batches, dtype), data, got);
+      EXPECT_EQ(got.trained.sum, one.trained.sum);
+      expect_same_bits(got.gradients, one.gradients);
     }
   }
 }
@@ -310,7 +353,7 @@ TEST(ShardedModel, AStagesSteadyStepAllocatesNothing) {
     middle.first = middle.last = false;
     device::Stream stream(ops::cpu_backend(), 1);
     Parameters parameters(local_parameters(config, middle), DType::kF32, true);
-    Model model(stream, config, parameters, middle, {.batch = kBatch, .sequence = kSequence, .sets = 2});
+    Model model(stream, config, parameters, middle, {.batch = kBatch, .sequence = kSequence, .sets = {2}});
     std::size_t reported = 0;
     const GradientsReady ready = [&](std::size_t begin, std::size_t end) { reported += end - begin; };
     const auto step = [&] {

@@ -51,6 +51,46 @@ TEST(Mesh, LayersAreCutEvenlyOrAsTold) {
   EXPECT_EQ(layers_of(told, 7, 2), (Range{5, 7}));
 }
 
+TEST(Mesh, ChunksOfVirtualStagesGoRoundTheStages) {
+  const Layout layout{.pipeline = 2, .schedule = ScheduleKind::kInterleaved, .virtual_stages = 2};
+  EXPECT_EQ(chunk_of_model(layout, 0, 1), 2);
+  EXPECT_EQ(chunk_of_model(layout, 1, 1), 3);
+  EXPECT_EQ(layers_of(layout, 6, 1), (Range{2, 4}));
+  EXPECT_EQ(layers_of(layout, 6, 3), (Range{5, 6}));
+  Layout told = layout;
+  told.pipeline_split = {1, 3, 1, 1};
+  EXPECT_EQ(layers_of(told, 6, 1), (Range{1, 4}));
+  EXPECT_EQ(layers_of(told, 6, 3), (Range{5, 6}));
+}
+
+TEST(Mesh, VirtualStagesAreThoseOfAnInterleavedScheduleOfSeveralStages) {
+  const auto kInterleaved = ScheduleKind::kInterleaved;
+  EXPECT_THAT(problems({.pipeline = 2, .schedule = kInterleaved, .virtual_stages = 2}, 2), IsEmpty());
+  EXPECT_THAT(
+      problems({.pipeline = 2, .schedule = kInterleaved}, 2),
+      ElementsAre("--schedule interleaved: with --virtual-stages 1 there is nothing to interleave; nearest legal "
+                  "values: --virtual-stages 2, or --schedule 1f1b"));
+  EXPECT_THAT(
+      problems({.pipeline = 2, .virtual_stages = 2}, 2),
+      ElementsAre("--virtual-stages 2: several chunks a stage are those of --schedule interleaved; nearest legal "
+                  "values: 1, or --schedule interleaved"));
+  EXPECT_THAT(problems({.schedule = kInterleaved, .virtual_stages = 2}, 1),
+              ElementsAre("--schedule interleaved: it is that of several stages; nearest legal values: "
+                          "--pipeline-parallel 2, or --schedule 1f1b"));
+  EXPECT_THAT(problems({.virtual_stages = 0}, 1),
+              ElementsAre("--virtual-stages 0: it must be at least 1; nearest legal values: 1"));
+}
+
+TEST(Mesh, AChunkWithoutLayersIsRefused) {
+  EXPECT_THAT(
+      problems({.pipeline = 2, .schedule = ScheduleKind::kInterleaved, .virtual_stages = 3}, 2),
+      ElementsAre("--virtual-stages 3: 4 layers leave a chunk of 2 stages without any; nearest legal values: 2"));
+  EXPECT_THAT(
+      problems({.pipeline = 2, .schedule = ScheduleKind::kInterleaved, .pipeline_split = {2, 2}, .virtual_stages = 2},
+               2),
+      ElementsAre("--pipeline-split 2,2: 2 entries for 4 chunks; nearest legal values: 1,1,1,1"));
+}
+
 TEST(Mesh, ALegalLayoutHasNoProblems) {
   EXPECT_THAT(problems({}, 1), IsEmpty());
   EXPECT_THAT(problems({.tensor = 4, .pipeline = 4, .data = 2, .zero = 1}, 32), IsEmpty());
@@ -164,6 +204,10 @@ TEST(Mesh, PrintsAsATable) {
             "n1           1  (0, 0, 1)     0-2\n"
             "node12       2  (0, 1, 0)     3\n"
             "node12       3  (0, 1, 1)     3\n");
+  EXPECT_EQ(mesh_table({.pipeline = 2, .schedule = ScheduleKind::kInterleaved, .virtual_stages = 2}, 6, {"n1", "n1"}),
+            "node    rank  (dp, pp, tp)  layers\n"
+            "n1         0  (0, 0, 0)     0-1, 4\n"
+            "n1         1  (0, 1, 0)     2-3, 5\n");
 }
 
 }  // namespace

@@ -96,6 +96,23 @@ TEST(CheckLayout, RanksThatShareAKeyValueHeadTrainAlike) {
   }
 }
 
+TEST(CheckLayout, InterleavedChunksTrainAlikeForAnyNumberOfMicroBatches) {
+  parallel::Layout layout{.pipeline = 4, .schedule = parallel::ScheduleKind::kInterleaved, .virtual_stages = 2};
+  for (const int micro_batches : {1, 2, 3, 4, 5, 7}) {
+    SCOPED_TRACE(micro_batches);
+    SmallRun run = gpt2(layout, micro_batches);
+    run.micro_batches = micro_batches;
+    EXPECT_EQ(run.layout.pipeline_split.size(), 8u);
+    expect_equal(run);
+  }
+  layout = {.tensor = 2, .pipeline = 2, .data = 2, .zero = 1, .schedule = layout.schedule, .virtual_stages = 3};
+  expect_equal(llama(layout));
+  layout.pipeline_split = {1, 1, 2, 1, 2, 1};
+  model::Config config = model::preset("gpt2-124m");
+  config.layers = 8;
+  expect_equal(cut_down(config, layout, 16, 2, 3));
+}
+
 TEST(CheckLayout, FewerMicroBatchesThanStagesTrainAlike) {
   expect_equal(gpt2({.pipeline = 3}, 1));
   expect_equal(llama({.pipeline = 3}, 2));
@@ -233,6 +250,7 @@ TEST(CheckLayout, NamesTheKeyValueHeadWhoseTermsAreNotSummed) {
     if (report.equal()) break;  // there are no more calls
     if (report.first->what == Compared::kGradient) names.push_back(report.first->name);
   }
+  ASSERT_FALSE(names.empty());
   EXPECT_THAT(names, testing::Contains("model.layers.1.self_attn.v_proj.weight"));
   EXPECT_EQ(names.back(), "model.layers.0.self_attn.v_proj.weight");
 }

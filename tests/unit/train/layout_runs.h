@@ -14,6 +14,7 @@ struct TinyLayout {
   std::string name;
   int tensor = 1, pipeline = 1, data = 1, zero = 0;
   std::string schedule = "1f1b";
+  int virtual_stages = 1;
   int ranks() const { return tensor * pipeline * data; }
 };
 
@@ -29,7 +30,9 @@ inline std::vector<TinyLayout> tiny_layouts() {
           {"pp2_dp2", 1, 2, 2},
           {"pp2_dp2_zero1", 1, 2, 2, 1},
           {"tp2_pp2_dp2_zero1", 2, 2, 2, 1},
-          {"tp4_dp2_zero1", 4, 1, 2, 1}};
+          {"tp4_dp2_zero1", 4, 1, 2, 1},
+          {"pp2_v2", 1, 2, 1, 0, "interleaved", 2},
+          {"tp2_pp2_v2_dp2_zero1", 2, 2, 2, 1, "interleaved", 2}};
 }
 
 inline config::RunOptions with_layout(config::RunOptions options, const TinyLayout& layout) {
@@ -37,6 +40,7 @@ inline config::RunOptions with_layout(config::RunOptions options, const TinyLayo
   options.layout.pipeline_parallel = layout.pipeline;
   options.layout.zero = layout.zero;
   options.layout.schedule = layout.schedule;
+  options.layout.virtual_stages = layout.virtual_stages;
   options.batch.micro_batch = 2;  // of 8 sequences: two or four micro-batches a replica
   return options;
 }
@@ -52,6 +56,15 @@ inline std::vector<nlohmann::json> rows_of(const Path& run, const std::string& k
 
 inline nlohmann::json status_of(const Path& run) {
   return nlohmann::json::parse(support::content_of(run / "status.json"));
+}
+
+// Models and layouts of virtual stages have four layers, for four chunks; the others two.
+inline std::string for_layout(std::string model, const TinyLayout& layout) {
+  if (layout.virtual_stages == 1) return model;
+  for (const std::string key : {"\"num_hidden_layers\":", "\"n_layer\":"}) {
+    if (const std::size_t at = model.find(key); at != std::string::npos) model.replace(at + key.size(), 1, "4");
+  }
+  return model;
 }
 
 inline std::string tiny_tied_llama() {

@@ -16,7 +16,7 @@ constexpr std::int64_t kSteps = 3;
 struct Models : testing::TestWithParam<TinyLayout> {
   config::RunOptions options_for(const std::string& model, const std::string& run) {
     config::RunOptions options = tiny_options(folder_, run);
-    folder_.write("config.json", model);
+    folder_.write("config.json", for_layout(model, GetParam()));
     options.batch.steps = kSteps;
     options.batch.micro_batch = 2;
     options.optimizer.clip_norm = 0.1;  // always in force, so that a wrong norm shows in the weights

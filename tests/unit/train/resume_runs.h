@@ -29,6 +29,7 @@ inline void expect_exact_resume(const TinyLayout& layout, const std::string& pre
                                 const std::function<void(config::RunOptions&)>& change = {}) {
   const TmpDir folder;
   config::RunOptions options = with_layout(tiny_options(folder, "whole"), layout);
+  folder.write("config.json", for_layout(tiny_llama(), layout));
   options.device.precision = precision;
   options.output.eval_every = 2;
   if (change) change(options);
