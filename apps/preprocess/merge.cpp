@@ -56,7 +56,7 @@ app::Command merge_command() {
               "The shards of a plan give byte for byte the tokens and index of one run of encode over all inputs, and its metadata but for "
               "the seconds. Missing shards are exit code 3, with their numbers and what to run. Other pairs follow one another in the order "
               "given; tokenizer, dtype and options must be the same.\n"
-              "Every byte is checked against its checksum on the way. Memory does not grow with the pairs.",
+              "Every byte is checked against its checksum on the way. At most one index is in memory.",
           .examples = {"convoy-preprocess merge data/docs.train data/docs.valid --out data/all",
                        "convoy-preprocess merge --plan shards/plan.json --out data/corpus"},
           .options = {app::positionals("PREFIX", flags->prefixes, "pairs to merge, in this order, unless there is --plan").optional(),

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "apps/preprocess/commands.h"
+#include "libcore/base/error.h"
 #include "libcore/base/json.h"
 #include "libcore/base/log.h"
 #include "libcore/base/units.h"
@@ -16,7 +17,7 @@ namespace {
 
 struct Flags {
   EncodeFlags encode;
-  std::int64_t shards = 0;
+  std::optional<std::int64_t> shards;
   std::string out_dir;
   std::optional<std::int64_t> threads;
 };
@@ -38,13 +39,25 @@ Balance balance_of(const data::ShardPlan& plan) {
   return balance;
 }
 
+// A folder of inputs that holds a plan, too, would be another corpus with each shard.
+void check_apart(const data::ShardPlan& plan, const std::string& out_dir) {
+  const Path folder = (std::filesystem::absolute(out_dir) / "").lexically_normal();
+  for (const data::PlannedInput& input : plan.inputs) {
+    const Path path = Path(input.path).lexically_normal();
+    const std::string name = path.filename().string();
+    if (path.parent_path() / "" != folder || (name != "plan.json" && !name.starts_with("shard-"))) continue;
+    throw ConfigError(fmt::format("--out-dir {}: the input {} is a file of the plan that lies there; choose a folder that is no part of an INPUT",
+                                  out_dir, input.name));
+  }
+}
+
 // A plan that is there already: the same one keeps its shards, another one's no longer count.
 void tell_of_older(const Path& path, const data::ShardPlan& plan) {
   if (!std::filesystem::exists(path)) return;
   std::string id;
   try {
     id = data::read_plan(path).id;
-  } catch (const std::exception& error) {
+  } catch (const Error& error) {
     log_warning(fmt::format("replacing what is no plan: {}", error.what()));
     return;
   }
@@ -64,8 +77,9 @@ void tell(const Path& path, const data::ShardPlan& plan, const Balance& balance)
 }
 
 int run(const Flags& flags, const app::Session& session) {
-  data::ShardPlan plan = data::make_plan(flags.encode.encode_options(), flags.shards);
+  data::ShardPlan plan = data::make_plan(flags.encode.encode_options(), *flags.shards);
   plan.threads = flags.threads;
+  check_apart(plan, flags.out_dir);
   const Path path = Path(flags.out_dir) / "plan.json";
   ensure_directory(flags.out_dir);
   tell_of_older(path, plan);

@@ -23,7 +23,7 @@ EncodeOutput::EncodeOutput(EncodeOrigin origin) : origin_(std::move(origin)), li
   report_.dtype = name_of(type);
 }
 
-// A shard lists the range too, by its number: the lines before it are known when all shards are (see merge_shards()).
+// A row of a shard has the number of its piece, too: how many lines of the file are before that is known to the merge alone.
 void EncodeOutput::quarantine(std::size_t file, const BadLine& bad) {
   JsonObject row;
   if (!origin_.plan.empty()) row.add("piece", static_cast<std::int64_t>(file));

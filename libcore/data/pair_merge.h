@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several committed pairs as one: their documents one after another, every byte of them checked on the way. Memory does not
-// grow with the pairs: tokens are streamed, and lengths are read from the indexes again instead of being kept.
+// Several committed pairs as one: their documents one after another, every byte of them checked on the way. Tokens are streamed,
+// and lengths are read from the indexes again instead of being kept: at most one index is mapped at a time.
 #pragma once
 
 #include <cstdint>

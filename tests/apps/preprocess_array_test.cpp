@@ -225,6 +225,9 @@ TEST_F(PreprocessArray, FlagsThatThePlanHoldsAndShardsThatItLacksAreUsage) {
   EXPECT_THAT(run({"merge", "whole", "--plan", "shards/plan.json", "--out", "x"}).err, HasSubstr("either --plan or PREFIX"));
   EXPECT_THAT(run({"merge", "--out", "x"}).err, HasSubstr("nothing to merge"));
   EXPECT_THAT(plan(0).err, HasSubstr("--shards 0"));
+  const ProgramResult inside = run({"plan", ".", "--shards", "2", "--tokenizer", kModel, "--out-dir", "shards"});
+  EXPECT_EQ(inside.exit_code, 2);
+  EXPECT_THAT(inside.err, AllOf(HasSubstr("--out-dir shards"), HasSubstr("shards/plan.json")));
   const ProgramResult piped = run({"plan", "-", "--shards", "2", "--tokenizer", kModel, "--out-dir", "piped"});
   EXPECT_EQ(piped.exit_code, 2);
   EXPECT_THAT(piped.err, HasSubstr("standard input"));
