@@ -45,7 +45,9 @@ void add_data(std::vector<Option>& all, config::DataOptions& o) {
   add(all, "Data",
       {
           app::texts("data", "PREFIX", o.data,
-                     "training tokens, PREFIX.bin and PREFIX.idx; this version trains on one set"),
+                     "training tokens, PREFIX.bin and PREFIX.idx; several are blended"),
+          app::reals("data-weights", o.weights, kAboveZero,
+                     "how much of the samples each --data gives, 0.7,0.3 (default: by their numbers of samples)"),
           app::texts("valid-data", "[NAME=]PREFIX", o.valid_data, "tokens to evaluate on"),
           app::choice("data-order", o.order, {"shuffled", "sequential"},
                       "order of the samples; shuffled anew every epoch"),

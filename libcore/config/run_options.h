@@ -26,6 +26,7 @@ struct ModelOptions {
 
 struct DataOptions {
   std::vector<std::string> data;        // PREFIX
+  std::vector<double> weights;          // of each; empty: by its number of samples
   std::vector<std::string> valid_data;  // [NAME=]PREFIX
   std::string order = "shuffled";       // shuffled, sequential
   std::int64_t seed = 1;

@@ -257,11 +257,10 @@ void check_data(const DataFacts& data, const ModelFacts& model, std::int64_t len
 
 void check_sets(const RunOptions& options, std::vector<std::string>& problems) {
   if (options.data.data.empty()) problems.push_back("no training data: add --data PREFIX (PREFIX.bin and PREFIX.idx)");
-  if (options.data.data.size() > 1) {
-    problems.push_back(
-        fmt::format("--data is given {} times: mixing data sets is not part of this version; join them with "
-                    "convoy-preprocess merge, or keep one",
-                    options.data.data.size()));
+  const std::size_t sets = options.data.data.size(), weights = options.data.weights.size();
+  if (weights > 0 && weights != sets) {
+    problems.push_back(fmt::format("--data-weights has {} number{} for {} --data: give one for each, in their order",
+                                   weights, weights == 1 ? "" : "s", sets));
   }
   std::set<std::string> names;
   for (const std::string& text : options.data.valid_data) {
@@ -343,6 +342,22 @@ void check_observation(const ObservationOptions& options, std::int64_t steps, st
   }
 }
 
+// Ids of another tokenizer are other text. Sets that do not say whose they are (foreign ones) are taken as they are.
+void check_tokenizers(const Facts& facts, std::vector<std::string>& problems) {
+  const DataFacts* known = nullptr;
+  for (const std::vector<DataFacts>* sets : {&facts.train, &facts.valid}) {
+    for (const DataFacts& set : *sets) {
+      if (set.tokenizer.empty()) continue;
+      if (known == nullptr) known = &set;
+      if (set.tokenizer == known->tokenizer) continue;
+      problems.push_back(fmt::format(
+          "{} was encoded with another tokenizer than {}, so the same ids are different text (SHA-256 {:.12}.. and "
+          "{:.12}..): encode both with one",
+          set.prefix, known->prefix, set.tokenizer, known->tokenizer));
+    }
+  }
+}
+
 std::optional<std::int32_t> end_of_text(const RunOptions& options, const Facts& facts) {
   if (!facts.train.empty() && facts.train.front().eos_id) return facts.train.front().eos_id;
   if (facts.model && facts.model->eos_id) return facts.model->eos_id;
@@ -352,6 +367,15 @@ std::optional<std::int32_t> end_of_text(const RunOptions& options, const Facts& 
 
 void check_end_of_text(const RunOptions& options, const Facts& facts, std::vector<std::string>& problems) {
   if (!options.data.mask_loss_after_eos || facts.train.empty() || !facts.model) return;
+  for (const DataFacts& set : facts.train) {
+    if (set.eos_id == facts.train.front().eos_id) continue;
+    const auto shown = [](const DataFacts& data) {
+      return data.eos_id ? fmt::format("{}", *data.eos_id) : std::string("no end-of-text token");
+    };
+    problems.push_back(fmt::format("--mask-loss-after-eos: {} names {}, {} names {}: blend sets that were made alike",
+                                   facts.train.front().prefix, shown(facts.train.front()), set.prefix, shown(set)));
+    return;
+  }
   if (const auto id = end_of_text(options, facts)) {
     if (*id < facts.model->vocabulary) return;
     problems.push_back(
@@ -385,6 +409,7 @@ void validate(const RunOptions& options, const Facts& facts, Problems& problems)
   check_observation(options.observation, steps, problems.usage);
   check_faults(options.rehearsal.faults, facts.machine.world, problems.usage);
   check_end_of_text(options, facts, problems.usage);
+  check_tokenizers(facts, problems.data);
   if (!facts.model) return;
   check_model(options, *facts.model, problems.usage);
   for (const DataFacts& data : facts.train) check_data(data, *facts.model, length, problems);

@@ -37,6 +37,7 @@ struct DataFacts {
   std::optional<std::int64_t> vocabulary;  // of the tokenizer that made it
   std::optional<std::int64_t> largest_id;  // where it was looked for
   std::optional<std::int32_t> eos_id;
+  std::string tokenizer = {};  // SHA-256 of the model that made it; empty: not known
 };
 
 struct MachineFacts {

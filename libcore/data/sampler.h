@@ -4,6 +4,7 @@
 // permuted anew each epoch unless the order is sequential.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace convoy::data {
@@ -12,8 +13,8 @@ enum class DataOrder { kShuffled, kSequential };
 
 class Sampler {
  public:
-  // Throws DataError if the stream is shorter than one window.
-  Sampler(std::int64_t tokens, std::int64_t sequence_length, DataOrder order, std::uint64_t seed);
+  // Throws DataError if the stream is shorter than one window. `set`: which of several it is; each has an order of its own.
+  Sampler(std::int64_t tokens, std::int64_t sequence_length, DataOrder order, std::uint64_t seed, std::size_t set = 0);
 
   std::int64_t windows() const { return windows_; }                    // N: samples an epoch
   std::int64_t first_token(std::int64_t global_sample) const;          // where its window starts in the stream
@@ -24,6 +25,7 @@ class Sampler {
   std::int64_t sequence_length_;
   DataOrder order_;
   std::uint64_t seed_;
+  std::size_t set_;
 };
 
 }  // namespace convoy::data

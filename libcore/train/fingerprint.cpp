@@ -52,6 +52,14 @@ std::string data_identity(const data::IndexedDataset& dataset) {
   return identity + stream.hex() + " of both ends";
 }
 
+std::string data_identity(const PreparedRun& run) {
+  if (run.data.size() == 1) return data_identity(run.data.front());
+  std::vector<std::string> sets;
+  for (std::size_t set = 0; set < run.data.size(); ++set)
+    sets.push_back(fmt::format("{} of {}", json_number(run.sampler.share(set)), data_identity(run.data[set])));
+  return fmt::format("{}", fmt::join(sets, "; "));
+}
+
 Fingerprint fingerprint_of(const PreparedRun& run) {
   const config::OptimizerOptions& optimizer = run.options.optimizer;
   const config::Resolved& resolved = run.resolved;
@@ -60,7 +68,7 @@ Fingerprint fingerprint_of(const PreparedRun& run) {
       {"model", on_one_line(model::to_json(run.model, "float32"))},
       {"sequence-length", number(resolved.sequence_length)},
       {"attention-reset-at-document", yes_no(run.options.model.attention_reset_at_document)},
-      {"data", data_identity(run.data)},
+      {"data", data_identity(run)},
       {"data-order", run.options.data.order},
       {"seed", number(run.options.data.seed)},
       {"mask-loss-after-eos", resolved.eos_id ? number(*resolved.eos_id) : "no"},

@@ -18,6 +18,8 @@ Fingerprint fingerprint_of(const PreparedRun& run);
 // Tokens by what they are, wherever they lie: by the checksum of their commit marker, or, without one, by their counts
 // and the first and last of them.
 std::string data_identity(const data::IndexedDataset& dataset);
+// The same of the training data: of a blend, all sets with their shares.
+std::string data_identity(const PreparedRun& run);
 
 // What a checkpoint's run decided where this one leaves it open: the end of the decay is its, not that of another
 // number of steps. Comes before fingerprint_of().

@@ -46,7 +46,7 @@ std::string job_settings(const PreparedRun& run, const std::string& resolved_con
     lines += fmt::format("{}{}{}\n", key, kEquals, value);
   };
   add("model", on_one_line(model::to_json(run.model, "float32")));
-  add("tokens of --data", data_identity(run.data));
+  add("tokens of --data", data_identity(run));
   for (const NamedDataset& valid : run.valid) add("tokens of --valid-data " + valid.name, data_identity(valid.dataset));
   return lines;
 }

@@ -128,11 +128,13 @@ void GlobalBatch::use(std::int64_t micro_batches) {
   used_ = static_cast<std::size_t>(micro_batches);
 }
 
-void GlobalBatch::load(const data::IndexedDataset& dataset, const data::Sampler& sampler, std::int64_t first) {
+void GlobalBatch::load(std::span<const data::IndexedDataset> sets, const data::BlendedSampler& sampler,
+                       std::int64_t first) {
   std::int64_t sample = first;
   for (MicroBatch& micro_batch : used()) {
     for (std::int64_t row = 0; row < micro_batch.rows(); ++row, ++sample) {
-      micro_batch.load(row, dataset, sampler.first_token(sample), rules_);
+      const data::BlendedSampler::Window window = sampler.window(sample);
+      micro_batch.load(row, sets[window.set], window.first_token, rules_);
     }
   }
 }

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "libcore/data/blend.h"
 #include "libcore/data/indexed_dataset.h"
-#include "libcore/data/sampler.h"
 #include "libcore/model/model.h"
 #include "libcore/tensor/tensor.h"
 
@@ -56,7 +56,7 @@ class GlobalBatch {
   void use(std::int64_t micro_batches);
 
   // Fills it with global samples [first, first + samples()).
-  void load(const data::IndexedDataset& dataset, const data::Sampler& sampler, std::int64_t first);
+  void load(std::span<const data::IndexedDataset> sets, const data::BlendedSampler& sampler, std::int64_t first);
 
   // Fills it with samples() windows of T + 1 tokens, one behind the other.
   void fill(std::span<const std::int32_t> tokens);

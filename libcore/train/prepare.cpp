@@ -86,6 +86,7 @@ config::DataFacts facts_of(const data::IndexedDataset& dataset, const std::strin
   if (dataset.meta()) {
     facts.vocabulary = dataset.meta()->vocabulary;
     facts.eos_id = dataset.meta()->eos_id;
+    facts.tokenizer = dataset.meta()->tokenizer_sha256;
   }
   const bool bounded = facts.vocabulary && *facts.vocabulary <= vocabulary;
   if (!bounded && dataset.tokens() > 0) facts.largest_id = dataset.largest_id();
@@ -95,17 +96,17 @@ config::DataFacts facts_of(const data::IndexedDataset& dataset, const std::strin
 struct Opened {
   std::optional<model::Config> model;
   std::string model_name;
-  std::optional<data::IndexedDataset> data;
+  std::vector<data::IndexedDataset> data;
   std::vector<NamedDataset> valid;
   std::unique_ptr<checkpoint::WeightSource> init_from;
 };
 
 void open_data(const config::RunOptions& options, Opened& opened, config::Facts& facts, config::Problems& problems) {
   const std::int64_t vocabulary = opened.model ? opened.model->vocabulary : std::numeric_limits<std::int64_t>::max();
-  if (options.data.data.size() == 1) {
+  for (const std::string& prefix : options.data.data) {
     collect(problems, [&] {
-      opened.data.emplace(options.data.data.front(), options.data.foreign);
-      facts.train.push_back(facts_of(*opened.data, "", vocabulary));
+      opened.data.emplace_back(prefix, options.data.foreign);
+      facts.train.push_back(facts_of(opened.data.back(), "", vocabulary));
     });
   }
   for (const std::string& text : options.data.valid_data) {
@@ -139,6 +140,16 @@ Opened open_all(const config::RunOptions& options, config::Facts& facts, config:
   return opened;
 }
 
+data::BlendedSampler sampler_of(const config::DataOptions& options, const std::vector<data::IndexedDataset>& sets,
+                                std::int64_t sequence_length) {
+  const data::DataOrder order =
+      options.order == "sequential" ? data::DataOrder::kSequential : data::DataOrder::kShuffled;
+  std::vector<data::Sampler> samplers;
+  for (std::size_t set = 0; set < sets.size(); ++set)
+    samplers.emplace_back(sets[set].tokens(), sequence_length, order, static_cast<std::uint64_t>(options.seed), set);
+  return {std::move(samplers), options.weights};
+}
+
 }  // namespace
 
 PreparedRun prepare(const config::RunOptions& options, const config::MachineFacts& machine) {
@@ -147,11 +158,14 @@ PreparedRun prepare(const config::RunOptions& options, const config::MachineFact
   Opened opened = open_all(options, facts, problems);
   config::validate(options, facts, problems);
   config::throw_if_any(problems);
+  config::Resolved resolved = config::resolve(options, facts);
+  data::BlendedSampler sampler = sampler_of(options.data, opened.data, resolved.sequence_length);
   return {.options = options,
-          .resolved = config::resolve(options, facts),
+          .resolved = std::move(resolved),
           .model = *opened.model,
           .model_name = std::move(opened.model_name),
-          .data = std::move(*opened.data),
+          .data = std::move(opened.data),
+          .sampler = std::move(sampler),
           .valid = std::move(opened.valid),
           .init_from = std::move(opened.init_from)};
 }

@@ -9,6 +9,7 @@
 
 #include "libcore/checkpoint/weight_source.h"
 #include "libcore/config/validate.h"
+#include "libcore/data/blend.h"
 #include "libcore/data/indexed_dataset.h"
 #include "libcore/model/config.h"
 
@@ -24,7 +25,8 @@ struct PreparedRun {
   config::Resolved resolved;
   model::Config model;
   std::string model_name;  // as the user gave it
-  data::IndexedDataset data;
+  std::vector<data::IndexedDataset> data;
+  data::BlendedSampler sampler;  // of them
   std::vector<NamedDataset> valid;
   std::unique_ptr<checkpoint::WeightSource> init_from;  // open and checked
 };

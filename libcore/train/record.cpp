@@ -149,7 +149,11 @@ std::string run_record(const PreparedRun& run, const Identity& identity, const I
   record["model"] = Json::parse(model::to_json(run.model, "float32"));
   record["parameters"] = model::parameter_count(model::parameter_table(run.model));
   record["resolved"] = resolved_record(run);
-  record["data"] = dataset_record("train", run.data);
+  record["data"] = Json::array();
+  for (std::size_t set = 0; set < run.data.size(); ++set) {
+    record["data"].push_back(dataset_record("train", run.data[set]));
+    record["data"].back()["share"] = run.sampler.share(set);
+  }
   record["valid_data"] = Json::array();
   for (const NamedDataset& set : run.valid) record["valid_data"].push_back(dataset_record(set.name, set.dataset));
   record["init_from"] = run.options.model.init_from.empty() ? Json(nullptr) : Json(run.options.model.init_from);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 #include "libcore/base/clock.h"
 #include "libcore/base/exit_code.h"
@@ -128,10 +129,14 @@ void RunLog::evaluated(const EvalMetrics& metrics, double seconds) {
   log_info(eval_line(metrics, options_.steps, seconds));
 }
 
-void RunLog::samples(std::int64_t step, std::span<const std::int64_t> first_tokens) {
+void RunLog::samples(std::int64_t step, std::span<const data::BlendedSampler::Window> windows) {
+  const auto all = [&windows](auto part) {
+    return fmt::format("[{}]", fmt::join(std::views::transform(windows, part), ","));
+  };
   events_.append(event("samples")
                      .add("step", step)
-                     .add_raw("first_tokens", fmt::format("[{}]", fmt::join(first_tokens, ",")))
+                     .add_raw("sets", all(&data::BlendedSampler::Window::set))
+                     .add_raw("first_tokens", all(&data::BlendedSampler::Window::first_token))
                      .text());
 }
 

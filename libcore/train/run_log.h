@@ -13,6 +13,7 @@
 #include "libcore/base/file.h"
 #include "libcore/checkpoint/save.h"
 #include "libcore/config/batch_ramp.h"
+#include "libcore/data/blend.h"
 #include "libcore/train/console.h"
 #include "libcore/train/metrics.h"
 #include "libcore/train/run_directory.h"
@@ -41,7 +42,7 @@ class RunLog {
   void skipped(std::int64_t step, const std::string& reason);
   void evaluated(const EvalMetrics& metrics, double seconds);
   // The starts of the windows that a step trained on, in the order of their slots.
-  void samples(std::int64_t step, std::span<const std::int64_t> first_tokens);
+  void samples(std::int64_t step, std::span<const data::BlendedSampler::Window> windows);
   void saved(std::int64_t step, const Path& checkpoint, const checkpoint::SaveReport& report);
   void finished();
   void stopped(const std::string& reason);  // early, with a committed checkpoint

@@ -26,13 +26,15 @@ std::string decay_line(const std::vector<model::Parameter>& table) {
                      count_text(groups.decayed_parameters), groups.other_tensors, count_text(groups.other_parameters));
 }
 
-std::string data_line(const PreparedRun& run) {
-  const std::int64_t windows = (run.data.tokens() - 1) / run.resolved.sequence_length;
+// A line for each set, with its share where they are several.
+std::string data_line(const PreparedRun& run, std::size_t set) {
+  const data::IndexedDataset& dataset = run.data[set];
   const std::int64_t samples = run.resolved.batches.advance(0, run.resolved.steps);
-  const double epochs = static_cast<double>(samples) / static_cast<double>(windows);
-  return fmt::format("data    {}: {} tokens, {} samples of {} tokens; this run reads {:.2f} epochs, {}",
-                     run.data.prefix().string(), count_text(run.data.tokens()), windows, run.resolved.sequence_length,
-                     epochs, run.options.data.order);
+  const std::string share =
+      run.data.size() == 1 ? "" : fmt::format("{:.4g} % of the samples; ", 100.0 * run.sampler.share(set));
+  return fmt::format("data    {}: {} tokens, {} samples of {} tokens; {}this run reads {:.2f} epochs, {}",
+                     dataset.prefix().string(), count_text(dataset.tokens()), run.sampler.sampler(set).windows(),
+                     run.resolved.sequence_length, share, run.sampler.epochs(samples, set), run.options.data.order);
 }
 
 std::string batch_line(const PreparedRun& run) {
@@ -70,7 +72,7 @@ void log_summary(const PreparedRun& run, const std::vector<std::string>& nodes, 
   const std::vector<model::Parameter> table = model::parameter_table(run.model);
   log_info(model_line(run, table));
   log_info(decay_line(table));
-  log_info(data_line(run));
+  for (std::size_t set = 0; set < run.data.size(); ++set) log_info(data_line(run, set));
   log_info(batch_line(run));
   log_info(rate_line(run));
   log_info(fmt::format("device  cpu, {} thread{}, {}", run.resolved.threads, run.resolved.threads == 1 ? "" : "s",

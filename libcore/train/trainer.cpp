@@ -92,22 +92,28 @@ void Trainer::load_batch() {
   samples_ = setting_.run.resolved.batches.at(consumed_samples_);
   plan_micro_batches(samples_);
   faults_.run(&setting_.recorder, trace::Phase::kData, [&] {
-    batch_.load(setting_.run.data, sampler_, consumed_samples_ + setting_.groups.at.data * batch_.samples());
+    batch_.load(setting_.run.data, setting_.run.sampler, consumed_samples_ + setting_.groups.at.data * batch_.samples());
   });
   if (setting_.run.options.rehearsal.log_samples) log_samples();
   consumed_samples_ += samples_;
 }
 
-// What the replicas have loaded, gathered: rank 0 is of the first replica.
+// What the replicas have loaded, gathered: rank 0 is of the first replica. A sample is its set and its first token there.
 void Trainer::log_samples() {
   const std::int64_t mine = batch_.samples(), replicas = setting_.groups.layout.data;
-  std::vector<std::int64_t> own, all(static_cast<std::size_t>(mine * replicas));
+  std::vector<std::int64_t> own, all(static_cast<std::size_t>(2 * mine * replicas));
   const std::int64_t first = consumed_samples_ + setting_.groups.at.data * mine;
-  for (std::int64_t i = 0; i < mine; ++i) own.push_back(sampler_.first_token(first + i));
-  const std::vector<std::int64_t> counts(static_cast<std::size_t>(replicas), mine);
-  setting_.groups.data->all_gather(stream_, {own.data(), tensor::DType::kI64, {mine}},
-                                   {all.data(), tensor::DType::kI64, {mine * replicas}, 0}, counts);
-  if (log_ != nullptr) log_->samples(step_, all);
+  for (std::int64_t i = 0; i < mine; ++i) {
+    const data::BlendedSampler::Window window = setting_.run.sampler.window(first + i);
+    own.insert(own.end(), {static_cast<std::int64_t>(window.set), window.first_token});
+  }
+  const std::vector<std::int64_t> counts(static_cast<std::size_t>(replicas), 2 * mine);
+  setting_.groups.data->all_gather(stream_, {own.data(), tensor::DType::kI64, {2 * mine}},
+                                   {all.data(), tensor::DType::kI64, {2 * mine * replicas}, 0}, counts);
+  if (log_ == nullptr) return;
+  std::vector<data::BlendedSampler::Window> windows;
+  for (std::size_t i = 0; i < all.size(); i += 2) windows.push_back({static_cast<std::size_t>(all[i]), all[i + 1]});
+  log_->samples(step_, windows);
 }
 
 // What such a step says of itself is neither drawn nor averaged, even where one of the two is finite.

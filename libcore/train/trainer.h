@@ -97,7 +97,6 @@ class Trainer {
   model::Model model_;
   optim::LrSchedule schedule_;
   SampleRules rules_;
-  data::Sampler sampler_;
   GlobalBatch batch_;
   std::vector<EvaluationSet> evaluation_sets_;
   MicroBatch evaluation_batch_;

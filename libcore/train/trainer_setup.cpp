@@ -47,10 +47,6 @@ SampleRules rules_of(const PreparedRun& run) {
           .ignore_after = run.resolved.eos_id};
 }
 
-data::DataOrder order_of(const PreparedRun& run) {
-  return run.options.data.order == "sequential" ? data::DataOrder::kSequential : data::DataOrder::kShuffled;
-}
-
 std::vector<EvaluationSet> evaluation_sets(const PreparedRun& run) {
   std::vector<EvaluationSet> sets;
   for (const NamedDataset& valid : run.valid) {
@@ -115,8 +111,6 @@ Trainer::Trainer(TrainerSetting setting, const checkpoint::Checkpoint* checkpoin
       model_(stream_, setting_.run.model, parameters_, chunks_, size_of(setting_.run, setting_.groups, actions_)),
       schedule_(schedule_of(setting_.run)),
       rules_(rules_of(setting_.run)),
-      sampler_(setting_.run.data.tokens(), setting_.run.resolved.sequence_length, order_of(setting_.run),
-               static_cast<std::uint64_t>(setting_.run.options.data.seed)),
       batch_(setting_.run.resolved.micro_batches, setting_.run.resolved.micro_batch,
              setting_.run.resolved.sequence_length, rules_),
       evaluation_sets_(evaluation_sets(setting_.run)),

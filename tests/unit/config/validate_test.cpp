@@ -6,6 +6,7 @@
 namespace convoy::config {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -275,10 +276,40 @@ TEST(Validate, WantsExactlyOneLength) {
   EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("length of the run is not given")));
 }
 
-TEST(Validate, RefusesASecondDataSetInsteadOfTrainingOnTheLast) {
+TEST(Validate, WantsAWeightForEachDataSet) {
   RunOptions options = sound_options();
   options.data.data = {"a", "b"};
-  EXPECT_THAT(problems_of(options, sound_facts()).usage, ElementsAre(HasSubstr("--data is given 2 times")));
+  EXPECT_TRUE(problems_of(options, sound_facts()).empty());
+  options.data.weights = {0.7, 0.3};
+  EXPECT_TRUE(problems_of(options, sound_facts()).empty());
+  options.data.weights = {1.0};
+  EXPECT_THAT(problems_of(options, sound_facts()).usage,
+              ElementsAre(HasSubstr("--data-weights has 1 number for 2 --data")));
+}
+
+TEST(Validate, RefusesSetsOfDifferentTokenizers) {
+  Facts facts = sound_facts();
+  facts.train = {facts.train.front(), facts.train.front()};
+  facts.train[0].tokenizer = facts.train[1].tokenizer = "aaaa";
+  facts.train[1].prefix = "other";
+  EXPECT_TRUE(problems_of(sound_options(), facts).empty());
+  facts.train[1].tokenizer = "bbbb";
+  EXPECT_THAT(problems_of(sound_options(), facts).data,
+              ElementsAre(AllOf(HasSubstr("other was encoded with another tokenizer"), HasSubstr("bbbb"))));
+  facts.train[1].tokenizer = "";
+  EXPECT_TRUE(problems_of(sound_options(), facts).empty());
+}
+
+TEST(Validate, RefusesToMaskBehindTwoEndOfTextTokens) {
+  RunOptions options = sound_options();
+  options.data.mask_loss_after_eos = true;
+  Facts facts = sound_facts();
+  facts.train = {facts.train.front(), facts.train.front()};
+  facts.train[0].eos_id = 2;
+  facts.train[1].eos_id = 3;
+  EXPECT_THAT(problems_of(options, facts).usage, ElementsAre(AllOf(HasSubstr("names 2"), HasSubstr("names 3"))));
+  facts.train[1].eos_id = 2;
+  EXPECT_TRUE(problems_of(options, facts).empty());
 }
 
 TEST(Validate, RefusesTwoValidationSetsOfOneName) {

@@ -72,12 +72,20 @@ TEST_P(Models, Gpt2TrainsAsOnOneRank) { expect_same_run(tiny_gpt2()); }
 INSTANTIATE_TEST_SUITE_P(Layouts, Models, testing::ValuesIn(tiny_layouts()),
                          [](const testing::TestParamInfo<TinyLayout>& layout) { return layout.param.name; });
 
+// Of a blend of two sets, and whether or not the run was stopped on the way.
 TEST(Layouts, TheSamplesOfAStepDoNotDependOnTheReplicas) {
   const TmpDir folder;
-  const auto samples = [&](const TinyLayout& layout) {
+  const auto samples = [&](const TinyLayout& layout, std::int64_t stop = 6) {
     config::RunOptions options = with_layout(tiny_options(folder, layout.name), layout);
+    write_pair(folder / "second", random_tokens(501), {501});
+    options.data.data.push_back((folder / "second").string());
+    options.data.weights = {3.0, 1.0};
     options.rehearsal.log_samples = true;
-    train_tiny(options, layout.ranks());
+    options.optimizer.decay_steps = 6;
+    for (const std::int64_t steps : {stop, std::int64_t{6}}) {
+      options.batch.steps = steps;
+      train_tiny(options, layout.ranks());
+    }
     std::vector<std::string> rows;
     for (const std::string& line : lines_of(folder / layout.name / "events.jsonl")) {
       if (nlohmann::json::parse(line)["kind"] == "samples") rows.push_back(line);
@@ -88,6 +96,10 @@ TEST(Layouts, TheSamplesOfAStepDoNotDependOnTheReplicas) {
   EXPECT_EQ(one.size(), 6u);
   EXPECT_EQ(samples({"dp2", 1, 1, 2}), one);
   EXPECT_EQ(samples({"dp4", 1, 1, 4}), one);
+  EXPECT_EQ(samples({"stopped", 1, 1, 2}, 3), one);
+  // Of eight samples two are of the second set, as in each eight of a period's.
+  for (const std::string& row : one)
+    EXPECT_EQ(nlohmann::json::parse(row)["sets"].dump(), "[0,0,1,0,0,0,1,0]") << row;
 }
 
 TEST(Layouts, EvaluationOnReplicasLeavesTrainingAsItIs) {

@@ -80,9 +80,9 @@ TEST(DocumentPositions, RestartWithEveryDocumentAndWithTheWindow) {
 TEST(GlobalBatch, FillsMicroBatchesWithSamplesInOrder) {
   const TmpDir folder;
   const data::IndexedDataset dataset = open_pair(folder, {0, 1, 2, 3, 4, 5, 6, 7, 8}, {9});
-  const data::Sampler sampler(9, 2, data::DataOrder::kSequential, 0);
+  const data::BlendedSampler sampler({{9, 2, data::DataOrder::kSequential, 0}}, {});
   GlobalBatch batch(2, 1, 2, {.vocabulary = 20, .document_positions = false, .ignore_after = std::nullopt});
-  batch.load(dataset, sampler, 1);
+  batch.load({&dataset, 1}, sampler, 1);
   EXPECT_THAT(values(batch.micro_batches()[0].batch().tokens), ElementsAre(2, 3));
   EXPECT_THAT(values(batch.micro_batches()[1].batch().tokens), ElementsAre(4, 5));
   EXPECT_EQ(batch.targets(), 4);
@@ -92,9 +92,9 @@ TEST(GlobalBatch, OfFewerMicroBatchesLeavesTheOthersOut) {
   const TmpDir folder;
   write_pair(folder / "x", random_tokens(101), {101});
   const data::IndexedDataset dataset(folder / "x", true);
-  const data::Sampler sampler(dataset.tokens(), 4, data::DataOrder::kSequential, 0);
+  const data::BlendedSampler sampler({{dataset.tokens(), 4, data::DataOrder::kSequential, 0}}, {});
   GlobalBatch batch(3, 2, 4, {.vocabulary = kTinyVocabulary, .document_positions = false, .ignore_after = {}});
-  batch.load(dataset, sampler, 0);
+  batch.load({&dataset, 1}, sampler, 0);
   EXPECT_EQ(batch.targets(), 24);
   batch.use(1);
   EXPECT_EQ(batch.samples(), 2);
@@ -102,6 +102,22 @@ TEST(GlobalBatch, OfFewerMicroBatchesLeavesTheOthersOut) {
   EXPECT_EQ(batch.targets(), 8);
   batch.use(3);
   EXPECT_EQ(batch.targets(), 24);
+}
+
+// Three of four samples are of the first set; the second set's comes where the first is furthest ahead.
+TEST(GlobalBatch, TakesTheSamplesOfABlendFromItsSets) {
+  const TmpDir first, second;
+  std::vector<data::IndexedDataset> sets;
+  sets.push_back(open_pair(first, {0, 1, 2, 3, 4, 5, 6, 7, 8}, {9}));
+  sets.push_back(open_pair(second, {10, 11, 12, 13, 14}, {5}));
+  const data::BlendedSampler sampler(
+      {{9, 2, data::DataOrder::kSequential, 0, 0}, {5, 2, data::DataOrder::kSequential, 0, 1}},
+      std::vector<double>{3.0, 1.0});
+  GlobalBatch batch(4, 1, 2, {.vocabulary = 20, .document_positions = false, .ignore_after = std::nullopt});
+  batch.load(sets, sampler, 0);
+  std::vector<std::int32_t> firsts;
+  for (const MicroBatch& micro_batch : batch.micro_batches()) firsts.push_back(values(micro_batch.batch().tokens)[0]);
+  EXPECT_THAT(firsts, ElementsAre(0, 2, 10, 4));
 }
 
 TEST(GlobalBatch, TakesTokensThatAreOfNoDataSet) {

@@ -24,7 +24,7 @@ TEST(Prepare, OpensModelAndData) {
   const TmpDir folder;
   const PreparedRun run = prepare(tiny_options(folder), tiny_machine());
   EXPECT_EQ(run.model.vocabulary, kTinyVocabulary);
-  EXPECT_EQ(run.data.tokens(), 1001);
+  EXPECT_EQ(run.data.at(0).tokens(), 1001);
   ASSERT_EQ(run.valid.size(), 1u);
   EXPECT_EQ(run.valid[0].name, "valid");
   EXPECT_EQ(run.resolved.micro_batches, 2);

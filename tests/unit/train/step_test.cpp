@@ -71,10 +71,10 @@ class Accumulation : public testing::Test {
   StepResult run(std::int64_t micro_batches, std::int64_t batch, std::optional<std::int32_t> ignore_after,
                  std::vector<float>& gradients) {
     TinyModel tiny(batch);
-    const data::Sampler sampler(dataset_->tokens(), 8, data::DataOrder::kSequential, 0);
+    const data::BlendedSampler sampler({{dataset_->tokens(), 8, data::DataOrder::kSequential, 0}}, {});
     GlobalBatch global(micro_batches, batch, 8,
                        {.vocabulary = kTinyVocabulary, .document_positions = false, .ignore_after = ignore_after});
-    global.load(*dataset_, sampler, 0);
+    global.load({&*dataset_, 1}, sampler, 0);
     const StepResult result = tiny.run(global);
     gradients = tiny.gradients();
     return result;
@@ -112,10 +112,10 @@ TEST_F(Accumulation, AFreshModelsLossIsNearTheLogarithmOfTheVocabulary) {
 
 TEST_F(Accumulation, AnInfiniteWeightMakesAStepNonFinite) {
   TinyModel tiny(4);
-  const data::Sampler sampler(dataset_->tokens(), 8, data::DataOrder::kSequential, 0);
+  const data::BlendedSampler sampler({{dataset_->tokens(), 8, data::DataOrder::kSequential, 0}}, {});
   GlobalBatch global(1, 4, 8,
                      {.vocabulary = kTinyVocabulary, .document_positions = false, .ignore_after = std::nullopt});
-  global.load(*dataset_, sampler, 0);
+  global.load({&*dataset_, 1}, sampler, 0);
   EXPECT_TRUE(tiny.run(global).finite);
   tensor::MutableView embedding = tiny.optimizer.master(0);
   std::fill_n(embedding.as<float>(), embedding.count(), std::numeric_limits<float>::infinity());
@@ -133,10 +133,10 @@ TEST_F(Accumulation, ABatchWithoutACountedTargetIsNotFinite) {
 
 TEST_F(Accumulation, UpdatesLowerTheLossOfTheirBatch) {
   TinyModel tiny(4);
-  const data::Sampler sampler(dataset_->tokens(), 8, data::DataOrder::kSequential, 0);
+  const data::BlendedSampler sampler({{dataset_->tokens(), 8, data::DataOrder::kSequential, 0}}, {});
   GlobalBatch global(1, 4, 8,
                      {.vocabulary = kTinyVocabulary, .document_positions = false, .ignore_after = std::nullopt});
-  global.load(*dataset_, sampler, 0);
+  global.load({&*dataset_, 1}, sampler, 0);
   const StepResult first = tiny.run(global);
   apply(tiny.context(), 1e-2, 1, first.grad_norm);
   EXPECT_LT(tiny.run(global).loss, first.loss - 0.01);
