@@ -129,7 +129,15 @@ std::string read_file(const Path& path, std::string_view what) {
 }
 
 AtomicFile::AtomicFile(Path path) : path_(std::move(path)) {
-  if (std::filesystem::is_directory(path_)) refuse(EISDIR, "write", "", path_);
+  std::error_code unknown;  // what cannot be looked at, the creation refuses
+  const std::filesystem::file_status present = std::filesystem::status(path_, unknown);
+  if (std::filesystem::is_directory(present)) refuse(EISDIR, "write", "", path_);
+  // A rename would put a file in the place of a device or a pipe.
+  if (std::filesystem::exists(present) && !std::filesystem::is_regular_file(present)) {
+    throw EnvironmentError(
+        fmt::format("cannot write '{}': it is a device, a pipe or a socket, which a file cannot replace; name a file",
+                    path_.string()));
+  }
   do {
     temporary_ = temporary_sibling(path_);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);

@@ -22,6 +22,7 @@ std::string read_file(const Path& path, std::string_view what);
 // folder; without it the destructor removes the temporary file.
 class AtomicFile {
  public:
+  // EnvironmentError if `path` is anything but a regular file or nothing: renaming over a device would remove it.
   explicit AtomicFile(Path path);
   ~AtomicFile();
   AtomicFile(AtomicFile&& other) noexcept;

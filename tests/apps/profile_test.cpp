@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // convoy-profile synth, check, import and export as a user calls them.
+#include <sys/stat.h>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/apps/train_program.h"
@@ -126,6 +128,19 @@ TEST_F(Profile, ExportEscapesWhatHostsAreCalled) {
   EXPECT_THAT(events.dump(), HasSubstr("</script>\\\"\\\\x0a"));
   EXPECT_THAT(profile({"export", path("run"), "--to", "csv"}).out, HasSubstr(",\"</script>\"\"\n,"));
   EXPECT_THAT(profile({"check", path("run")}).out, AllOf(HasSubstr("</script>\"\\x0a"), HasSubstr("sound: 1 file")));
+}
+
+// A rename over /dev/null, which is what --out /dev/null by root would be, takes it from every other program.
+TEST_F(Profile, ReplacesNoPipeOrDeviceByAFile) {
+  synth("run");
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("pipe", folder_ / "link");
+  for (const char* name : {"pipe", "link"}) {
+    expect_refusal({"export", path("run"), "--to", "csv", "--out", path(name)}, 7, "a device, a pipe or a socket");
+    expect_refusal({"report", path("run"), "--html", path(name)}, 7, "a device, a pipe or a socket");
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(folder_ / "pipe"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
 }
 
 TEST_F(Profile, ExportRefusesWhatTheRunDoesNotHave) {
