@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "libcore/analysis/display.h"
 #include "libcore/trace/record_check.h"
@@ -104,6 +105,22 @@ std::string why_no_json(std::string_view line) {
   return "it is no JSON";
 }
 
+// The row, and as a problem a key that it has twice: which of the two values counts, a reader cannot know. Of what is
+// nested nothing is read.
+Json parse_row(std::string_view line, std::string& problem) {
+  std::vector<std::string> keys;
+  return Json::parse(
+      line,
+      [&](int depth, Json::parse_event_t event, Json& parsed) {
+        if (event != Json::parse_event_t::key || depth != 1) return true;
+        keys.push_back(parsed.get<std::string>());
+        if (problem.empty() && std::ranges::count(keys, keys.back()) > 1)
+          problem = fmt::format("{} is there twice", shortened(printable(keys.back()), 60));
+        return true;
+      },
+      false);
+}
+
 std::optional<trace::GroupKind> kind_of_group(std::string_view group) {
   if (group == "world") return trace::GroupKind::kWorld;
   const std::string_view digits = group.substr(std::min<std::size_t>(2, group.size()));
@@ -180,10 +197,12 @@ void read_collective(Fields& fields, const std::string& name, JsonlRow& row) {
 std::string parse_jsonl_row(std::string_view line, JsonlRow& row) {
   row = {};
   if (line.size() > kLongestLine) return fmt::format("the line has {} bytes, expected at most 1 MiB", line.size());
-  const Json json = Json::parse(line, nullptr, false);
+  std::string repeated;
+  const Json json = parse_row(line, repeated);
   if (json.is_discarded()) return why_no_json(line);
   if (!json.is_object()) return "it is no JSON object";
   Fields fields(json);
+  fields.problem = std::move(repeated);
   read_place(fields, row);
   row.step =
       static_cast<std::uint32_t>(fields.number("step", true, 1, std::numeric_limits<std::uint32_t>::max()).value_or(1));

@@ -181,6 +181,8 @@ const std::vector<BadRow> kBadRows = {
     {kPrefix + R"("start_ns":1,"duration_ns":1,"host":7})", "host is 7, expected a string"},
     {kPrefix + R"("start_ns":1,"duration_ns":1,"dp":[1]})", "dp is a list"},
     {kPrefix + R"("start_ns":1,"duration_ns":1,"tp":70000})", "tp is 70000"},
+    {kPrefix + R"("start_ns":1,"duration_ns":1,"rank":1})", "rank is there twice"},
+    {kPrefix + R"("start_ns":1,"duration_ns":1,"host":"n01","host":"n01"})", "host is there twice"},
     {R"({"step":1,"kind":"phase","name":"data","start_ns":1,"duration_ns":1})", "rank is missing"},
     {R"({"rank":-1,"step":1,"kind":"phase","name":"data","start_ns":1,"duration_ns":1})", "rank is -1"},
     {R"({"rank":65536,"step":1,"kind":"phase","name":"data","start_ns":1,"duration_ns":1})", "rank is 65536"},
@@ -202,6 +204,13 @@ TEST(JsonlImport, RefusesBadRowsWithLineAndReason) {
     EXPECT_THAT(refusal, HasSubstr("rows: line 3: ")) << bad.row;
     EXPECT_THAT(refusal, HasSubstr(bad.problem)) << bad.row;
   }
+}
+
+TEST(JsonlImport, MindsTheKeysOfTheRowAlone) {
+  ImportSummary summary;
+  traces_of({kPrefix + R"("start_ns":1,"duration_ns":1,"x":{"rank":1,"rank":2},"y":[{"step":1},{"step":2}]})"},
+            &summary);
+  EXPECT_EQ(summary.unknown_keys, 2);
 }
 
 TEST(JsonlImport, LeavesBadRowsOutWhereAsked) {
