@@ -49,6 +49,14 @@ void add(RankMeans& sum, const RankMeans& values) {
   sum.working_delay += values.working_delay;
 }
 
+std::vector<bool> ranks_with_a_trace(std::size_t world, std::span<const Segment* const> segments) {
+  std::vector<bool> present(world);
+  for (const Segment* segment : segments)
+    for (std::size_t rank = 0; rank < world; ++rank)
+      if (segment->file_of_rank[rank] >= 0) present[rank] = true;
+  return present;
+}
+
 class Collector {
  public:
   Collector(const TraceSet& traces, std::span<const Segment* const> segments) : traces_(traces) {
@@ -60,7 +68,7 @@ class Collector {
     for (const Segment* segment : segments) steps += steps_of(*segment);
     const auto world = static_cast<std::size_t>(newest.header.world);
     result_.comparison.ranks.resize(world);
-    result_.comparison.own = OwnWork(world, steps);
+    result_.comparison.own = OwnWork(ranks_with_a_trace(world, segments), steps);
     result_.sums.resize(steps);
     result_.all_seconds.assign(steps, kAbsent);
     result_.ranks.resize(world);
@@ -108,7 +116,7 @@ class Collector {
     for (std::int64_t i = 0; i < stretch.count; ++i, ++next_) {
       result_.comparison.steps.push_back(stretch.first + i);
       seconds.clear();
-      for (std::size_t rank = 0; rank < stretch.records.size(); ++rank) {
+      for (const std::size_t rank : stretch.ranks) {
         const trace::StepRecord& record = stretch.records[rank][static_cast<std::size_t>(i)];
         if (record.duration_ns == 0) continue;
         add(rank, record);

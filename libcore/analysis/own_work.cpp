@@ -42,8 +42,12 @@ std::uint64_t training_ns(const trace::StepRecord& record) {
   return rest;
 }
 
-OwnWork::OwnWork(std::size_t ranks, std::size_t steps) : ranks_(ranks), steps_(steps) {
-  for (auto& phase : codes_) phase.assign(ranks * steps, kNotRecorded);
+OwnWork::OwnWork(std::size_t ranks, std::size_t steps) : OwnWork(std::vector<bool>(ranks, true), steps) {}
+
+OwnWork::OwnWork(const std::vector<bool>& present, std::size_t steps) : steps_(steps) {
+  for (const bool is_present : present)
+    column_of_rank_.push_back(is_present ? static_cast<std::int32_t>(columns_++) : std::int32_t{-1});
+  for (auto& phase : codes_) phase.assign(columns_ * steps, kNotRecorded);
 }
 
 void OwnWork::put(std::size_t step, std::size_t rank, const trace::StepRecord& record) {

@@ -41,22 +41,28 @@ class OwnWork {
  public:
   OwnWork() = default;
   OwnWork(std::size_t ranks, std::size_t steps);
+  // Holds the ranks alone that are `present`; of the others nothing is recorded, and nothing may be.
+  OwnWork(const std::vector<bool>& present, std::size_t steps);
 
-  std::size_t ranks() const { return ranks_; }
+  std::size_t ranks() const { return column_of_rank_.size(); }
   std::size_t steps() const { return steps_; }
 
   void set(std::size_t phase, std::size_t step, std::size_t rank, Code code) {
-    codes_[phase][step * ranks_ + rank] = code;
+    codes_[phase][step * columns_ + static_cast<std::size_t>(column_of_rank_[rank])] = code;
   }
-  Code at(std::size_t phase, std::size_t step, std::size_t rank) const { return codes_[phase][step * ranks_ + rank]; }
+  Code at(std::size_t phase, std::size_t step, std::size_t rank) const {
+    const std::int32_t column = column_of_rank_[rank];
+    return column < 0 ? kNotRecorded : codes_[phase][step * columns_ + static_cast<std::size_t>(column)];
+  }
   // `phase` is an index of kComparedPhases, kept if anybody ever did something in it.
   void put(std::size_t step, std::size_t rank, const trace::StepRecord& record);
   // The sum over the training's phases, in seconds; none where the step is not recorded.
   std::optional<double> training_seconds(std::size_t step, std::size_t rank) const;
 
  private:
-  std::size_t ranks_ = 0, steps_ = 0;
-  std::array<std::vector<Code>, kComparedPhases.size()> codes_;  // [phase][step, rank]
+  std::size_t columns_ = 0, steps_ = 0;
+  std::vector<std::int32_t> column_of_rank_;                     // [rank], -1: not present
+  std::array<std::vector<Code>, kComparedPhases.size()> codes_;  // [phase][step, column]
 };
 
 }  // namespace convoy::analysis

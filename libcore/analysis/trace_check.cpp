@@ -144,7 +144,7 @@ CheckedFile check_file(const Path& path) {
     tell_damage(file.damage, file.problems);
     checker.tell(file.problems);
     check_sequences(calls, file.header, file.problems);
-  } catch (const DataError& error) {
+  } catch (const Error& error) {  // not sound, or not readable
     file.problems.push_back(error.what());
   }
   return file;

@@ -176,7 +176,7 @@ void for_each_record(const TraceSet& traces, const Segment& segment, const Expor
     for (std::int64_t i = 0; i < stretch.count; ++i) {
       const std::int64_t step = stretch.first + i;
       if (step < range.first || step > range.last) continue;
-      for (std::size_t rank = 0; rank < stretch.records.size(); ++rank) {
+      for (const std::size_t rank : stretch.ranks) {
         const StepRecord& record = stretch.records[rank][static_cast<std::size_t>(i)];
         if (record.duration_ns == 0 || !is_wanted(options, rank)) continue;
         visit(traces.files()[static_cast<std::size_t>(segment.file_of_rank[rank])].header, record);

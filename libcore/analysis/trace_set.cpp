@@ -31,6 +31,7 @@ constexpr std::size_t kMostSentences = 16;  // of one kind, before they are summ
 struct Scan {
   TraceFile file;
   trace::Damage damage;
+  std::int64_t disordered = 0;  // records of a step that is not behind the one before
 };
 
 bool is_sparse(std::int64_t first, std::int64_t last, std::int64_t steps) {
@@ -44,11 +45,15 @@ Scan scan(const Path& path, const StepRange& range) {
   result.file.header = reader.header();
   std::vector<trace::StepRecord> steps;
   TraceFile& file = result.file;
+  std::int64_t previous = 0;
   while (reader.next_steps(steps)) {
     for (const trace::StepRecord& record : steps) {
       const auto step = static_cast<std::int64_t>(record.step);
       if (record.duration_ns == 0) continue;
+      result.disordered += step <= previous ? 1 : 0;
+      previous = step;
       file.begin = file.begin == 0 ? step : std::min(file.begin, step);
+      file.end = std::max(file.end, step);
       if (step < range.first || step > range.last) continue;
       file.first_step = file.steps == 0 ? step : std::min(file.first_step, step);
       file.last_step = std::max(file.last_step, step);
@@ -132,8 +137,14 @@ TraceSet TraceSet::open(const Path& run, const StepRange& range) {
       if (found.damage.any())
         set.incomplete_.push_back(fmt::format("rank {}: {} steps, {} bytes unreadable in {}", found.file.header.rank,
                                               found.file.steps, found.damage.bytes, path.filename().string()));
+      if (found.disordered > 0)
+        set.incomplete_.push_back(fmt::format("rank {}: {} in {}", found.file.header.rank,
+                                              found.disordered == 1
+                                                  ? "1 step repeats or goes back"
+                                                  : fmt::format("{} steps repeat or go back", found.disordered),
+                                              path.filename().string()));
       set.files_.push_back(std::move(found.file));
-    } catch (const DataError& error) {
+    } catch (const Error& error) {  // not sound, or not readable: the other ranks' traces are what they are
       set.incomplete_.push_back(fmt::format("left out: {}", error.what()));
       if (first_problem.empty()) first_problem = error.what();
     }
@@ -233,18 +244,20 @@ void TraceSet::say_what_lacks(const Segment& segment) {
 void TraceSet::for_each_stretch(const Segment& segment, const std::function<void(const Stretch&)>& visit) const {
   allow_open_files(segment.file_of_rank.size());
   std::vector<std::unique_ptr<RankStream>> streams(segment.file_of_rank.size());
+  Stretch stretch;
   for (std::size_t rank = 0; rank < streams.size(); ++rank) {
     const int index = segment.file_of_rank[rank];
-    if (index >= 0) streams[rank] = std::make_unique<RankStream>(files_[static_cast<std::size_t>(index)].path);
+    if (index < 0) continue;
+    streams[rank] = std::make_unique<RankStream>(files_[static_cast<std::size_t>(index)].path);
+    stretch.ranks.push_back(rank);
   }
-  Stretch stretch;
   stretch.records.resize(streams.size());
   for (std::int64_t first = segment.first_step; first <= segment.last_step; first += kStretchSteps) {
     stretch.first = first;
     stretch.count = std::min(kStretchSteps, segment.last_step - first + 1);
-    for (std::size_t rank = 0; rank < streams.size(); ++rank) {
+    for (const std::size_t rank : stretch.ranks) {
       stretch.records[rank].assign(static_cast<std::size_t>(stretch.count), trace::StepRecord{});
-      if (streams[rank]) streams[rank]->read(first, stretch.records[rank]);
+      streams[rank]->read(first, stretch.records[rank]);
     }
     visit(stretch);
   }

@@ -25,7 +25,7 @@ struct TraceFile {
   trace::Header header;
   std::int64_t first_step = 0, last_step = -1;  // recorded; none: last < first
   std::int64_t steps = 0;                       // how many records
-  std::int64_t begin = 0;                       // first step recorded at all, in the range asked for or not; 0: none
+  std::int64_t begin = 0, end = 0;              // first and last step recorded at all, asked for or not; 0: none
 };
 
 // A stretch of steps that one attempt recorded last, with one world and layout. Its ranks are comparable.
@@ -51,11 +51,13 @@ class TraceSet {
   const std::vector<std::string>& incomplete() const { return incomplete_; }
 
   // Streams a segment in stretches of steps: for each, records[rank][i] is step `first + i` of that rank, with
-  // duration_ns 0 where it has none. Holds one stretch in memory.
+  // duration_ns 0 where it has none. A rank without a trace has no records at all: a header may claim a million ranks.
+  // Holds one stretch in memory.
   struct Stretch {
     std::int64_t first = 0;
     std::int64_t count = 0;
-    std::vector<std::vector<trace::StepRecord>> records;
+    std::vector<std::size_t> ranks;                       // that have a trace, ascending
+    std::vector<std::vector<trace::StepRecord>> records;  // [world]
   };
   void for_each_stretch(const Segment& segment, const std::function<void(const Stretch&)>& visit) const;
   // Every event of one file, from its windows and its ring (those of the ring that no window has), in order of step and

@@ -65,6 +65,16 @@ class CheckTraces : public testing::Test {
   support::TmpDir dir_;
 };
 
+TEST_F(CheckTraces, GoesOnBehindAFileThatCannotBeRead) {
+  write(header_of(0, 2), {step_at(1, 100)});
+  std::filesystem::create_symlink("/proc/self/mem", dir_ / "traces" / trace::trace_file_name(1, 1));
+  const TraceCheck found = check();
+  ASSERT_EQ(found.files.size(), 2u);
+  EXPECT_TRUE(found.files[0].is_readable);
+  EXPECT_FALSE(found.files[1].is_readable);
+  EXPECT_THAT(found.files[1].problems, testing::ElementsAre(testing::HasSubstr("cannot read trace")));
+}
+
 TEST_F(CheckTraces, FindsNothingInSoundOnes) {
   synthesize({.tensor = 2, .pipeline = 2, .data = 2, .steps = 30, .window_first = 3, .window_last = 5}, dir_ / "run");
   const TraceCheck check = check_traces(dir_ / "run");

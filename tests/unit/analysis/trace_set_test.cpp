@@ -110,6 +110,30 @@ TEST(TraceSet, LeavesOutWhatDoesNotFitAndSaysSo) {
                                             HasSubstr("other.trace is of another run or layout")));
 }
 
+// The memory of the process itself has nothing at byte 0 and cannot be read there, whoever asks.
+TEST(TraceSet, LeavesOutATraceThatTheSystemDoesNotLetItRead) {
+  const TmpDir folder;
+  write_run({.layout = {.tensor = 1, .pipeline = 1, .data = 3}}, folder.path());
+  std::filesystem::remove(trace_of(folder, 1));
+  std::filesystem::create_symlink("/proc/self/mem", trace_of(folder, 1));
+  const TraceSet traces = TraceSet::open(folder.path());
+  EXPECT_THAT(traces.segments()[0].file_of_rank, ElementsAre(0, -1, 1));
+  EXPECT_THAT(traces.incomplete(), ElementsAre(HasSubstr("left out: cannot read trace"), "rank 1: no trace"));
+}
+
+TEST(TraceSet, SaysWhoseStepsRepeatOrGoBack) {
+  const TmpDir folder;
+  write_run({.layout = {.tensor = 1, .pipeline = 1, .data = 2},
+             .change =
+                 [](int rank, trace::StepRecord& record) {
+                   if (rank == 1 && record.step > 98) record.step -= 2;
+                   return true;
+                 }},
+            folder.path());
+  EXPECT_THAT(TraceSet::open(folder.path()).incomplete(),
+              ElementsAre("rank 1: 1 step repeats or goes back in rank-00001.a001.trace"));
+}
+
 TEST(TraceSet, DoesNotBelieveStepNumbersFarFromAllOthers) {
   const TmpDir folder;
   write_run({.layout = {.tensor = 1, .pipeline = 1, .data = 3},
