@@ -76,8 +76,9 @@ std::vector<Exposed> exposed_communication(const LayoutSteps& steps) {
                                              {GroupKind::kData, layout.data},
                                              {GroupKind::kWorld, layout.world()}};
   for (const auto& [kind, size] : kinds) {
-    if (size < 2) continue;
     const double seconds = totals[trace::communication_phase(kind)];
+    // Rows that were imported without coordinates are of replicas, but may be of other groups' calls.
+    if (size < 2 && (seconds <= 0.0 || layout.world() < 2)) continue;
     result.push_back({.group = kind,
                       .seconds = seconds / static_cast<double>(totals.records),
                       .share = seconds / training,
@@ -109,6 +110,7 @@ std::optional<Quantiles> step_quantiles(const LayoutSteps& steps) {
   result.p95 = *quantile(seconds, 0.95);
   result.p99 = *quantile(seconds, 0.99);
   result.max = *std::ranges::max_element(seconds);
+  if (result.max <= 0.0) return std::nullopt;  // evaluation and checkpoints alone
   return result;
 }
 

@@ -141,8 +141,13 @@ void name_segments(const TraceSet& traces, const std::vector<LayoutSegments>& la
       break;
     }
   report.started = time_of(report.header.started_unix_ns);
-  for (const TraceFile& file : traces.files())
+  for (const TraceFile& file : traces.files()) {
     report.attempts = std::max<std::int64_t>(report.attempts, file.header.attempt);
+    if (file.begin == 0) continue;
+    const bool is_first = report.recorded.last < report.recorded.first;
+    report.recorded.first = is_first ? file.begin : std::min(report.recorded.first, file.begin);
+    report.recorded.last = std::max(report.recorded.last, file.end);
+  }
   if (layouts.size() > 1)
     report.incomplete.push_back(
         fmt::format("the run had {} layouts: rates, phases and rank rows are of the newest, {} ranks", layouts.size(),

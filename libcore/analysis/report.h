@@ -80,13 +80,14 @@ struct RankRow {
 };
 
 struct Report {
-  std::string run;                 // its folder, as given
-  std::string started;             // of the last attempt: "2026-11-30 14:02:11 UTC"
-  int ranks = 0;                   // of the world, of the newest segment
-  int ranks_read = 0;              // whose traces could be used
-  trace::Header header;            // of the newest segment
-  std::int64_t steps = 0;          // that any rank recorded
-  std::int64_t warm_up_steps = 0;  // left out of the statistics
+  std::string run;                               // its folder, as given
+  std::string started;                           // of the last attempt: "2026-11-30 14:02:11 UTC"
+  int ranks = 0;                                 // of the world, of the newest segment
+  int ranks_read = 0;                            // whose traces could be used
+  trace::Header header;                          // of the newest segment
+  std::int64_t steps = 0;                        // that any rank recorded
+  StepRange recorded = {.first = 1, .last = 0};  // whatever was asked for; none: last < first
+  std::int64_t warm_up_steps = 0;                // left out of the statistics
   std::int64_t attempts = 1;
   std::optional<Quantiles> step_seconds;                // of training steps: without evaluation and checkpoints
   std::optional<double> tokens_per_second;              // at the median step

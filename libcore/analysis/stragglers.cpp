@@ -189,6 +189,7 @@ std::optional<std::string> hopeless(const Comparison& comparison, const Floors& 
   const std::size_t steps = counted_seconds(comparison).size();
   if (steps < floors.steps)
     return fmt::format("{} steps can be compared (warm-up left out), and {} are needed", steps, floors.steps);
+  if (training_seconds(comparison) <= 0.0) return "no step trained: evaluation and checkpoints alone were recorded";
   if (comparison.threads <= 1) return std::nullopt;
   const auto most = std::ranges::max_element(comparison.starved);
   if (most == comparison.starved.end() || static_cast<double>(*most) <= kStarved) return std::nullopt;

@@ -65,6 +65,8 @@ std::string nobody(const Report& report) {
     return fmt::format(
         "No rank is slow of itself, but cores are short: {:.0f} % of the time a rank could run and had none.",
         100.0 * report.starved_share);
+  if (!report.abstained.empty())
+    return fmt::format("Nobody is named, but not all can be judged: {}.", report.abstained.front());
   return "No rank is slow: own work differs no more between peers than chance makes it.";
 }
 
@@ -72,6 +74,10 @@ std::string nobody(const Report& report) {
 
 std::string verdict_of(const Report& report) {
   if (!report.stragglers.empty()) return several(report.stragglers);
+  if (report.steps == 0 && report.recorded.last >= report.recorded.first) {
+    return fmt::format("Nothing to judge: none of those steps was recorded; the run has steps {} to {}.",
+                       report.recorded.first, report.recorded.last);
+  }
   if (report.steps == 0) return "Nothing to judge: no step was recorded.";
   if (report.ranks == 1) return "One rank: there is nobody to compare it with.";
   if (!report.judged) {

@@ -2,6 +2,7 @@
 // Whole reports of traces as they come: cut, missing, restarted, empty. What a report says is right, or absent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cmath>
 
@@ -286,6 +287,84 @@ TEST(MakeReport, OfZeroStepsMeasuresNothing) {
   EXPECT_THAT(report.phases, IsEmpty());
   EXPECT_THAT(report.heat_map.cells, IsEmpty());
   EXPECT_THAT(report.verdict, HasSubstr("no step was recorded"));
+}
+
+TEST(MakeReport, SaysWhichStepsThereAreWhereNoneOfThoseAskedForIs) {
+  const TmpDir folder;
+  write_run({.layout = {.tensor = 1, .pipeline = 1, .data = 2}, .first_step = 11, .last_step = 60}, folder.path());
+  const Report report = sound_report(folder.path(), {.range = {.first = 61, .last = 70}, .peak_tflops = {}});
+  EXPECT_EQ(report.steps, 0);
+  EXPECT_EQ(report.verdict, "Nothing to judge: none of those steps was recorded; the run has steps 11 to 60.");
+}
+
+TEST(MakeReport, OfEvaluationAloneMeasuresNoTraining) {
+  const TmpDir folder;
+  write_run({.layout = {.tensor = 1, .pipeline = 1, .data = 4},
+             .change =
+                 [](int, trace::StepRecord& record) {
+                   record.phases = {};
+                   record[Phase::kEvaluation].wall_ns = 80'000'000;
+                   return true;
+                 }},
+            folder.path());
+  const Report report = sound_report(folder.path());
+  EXPECT_EQ(report.step_seconds, std::nullopt);
+  EXPECT_FALSE(report.judged);
+  EXPECT_THAT(report.abstained, ElementsAre("no step trained: evaluation and checkpoints alone were recorded"));
+}
+
+TEST(MakeReport, DoesNotCallHealthyWhatItCouldNotCompare) {
+  const TmpDir folder;  // the second attempt has one of four ranks, on another layout
+  write_run({.layout = {.tensor = 1, .pipeline = 1, .data = 8}}, folder.path());
+  write_run({.layout = {.tensor = 1, .pipeline = 1, .data = 4}, .attempt = 2, .first_step = 101, .last_step = 200},
+            folder.path());
+  for (const int rank : {1, 2, 3}) std::filesystem::remove(folder / "traces" / trace::trace_file_name(rank, 2));
+  const Report report = sound_report(folder.path());
+  EXPECT_THAT(report.verdict,
+              testing::StartsWith("Nobody is named, but not all can be judged: stage 0: 1 of 4 peers have a trace"));
+}
+
+// A header may claim a million ranks of which one left a trace: what is held is of that one.
+TEST(MakeReport, HoldsInMemoryWhatIsThereNotWhatAHeaderClaims) {
+  const TmpDir folder;
+  constexpr int kClaimed = 1 << 20;
+  trace::Header header = made_header({.layout = {.tensor = 1, .pipeline = 1, .data = 2}}, 1);
+  header.world = header.data = kClaimed;
+  std::filesystem::create_directories(folder / "traces");
+  {
+    trace::TraceWriter writer(folder / "traces" / trace::trace_file_name(1, 1), header);
+    std::mt19937_64 engine(1);
+    std::vector<trace::StepRecord> records;
+    for (std::int64_t step = 1; step <= 20; ++step) records.push_back(made_record(step, engine, 0.0));
+    for (trace::StepRecord& record : records) set_duration(record);
+    writer.append(records);
+  }
+  const Report report = sound_report(folder.path());
+  EXPECT_EQ(report.steps, 20);
+  EXPECT_EQ(report.ranks, kClaimed);
+  rusage use{};
+  ASSERT_EQ(::getrusage(RUSAGE_SELF, &use), 0);
+  EXPECT_LT(use.ru_maxrss, 1 << 20) << "KiB: a record of each rank and step would be 5 GiB";
+}
+
+// Rows without coordinates make every rank a replica, but say of a call that it is a tensor group's.
+TEST(MakeReport, CountsAsExposedWhatTookTimeWhateverTheLayoutSays) {
+  const TmpDir folder;
+  write_run({.layout = {.tensor = 1, .pipeline = 1, .data = 2},
+             .jitter = 0.0,
+             .change =
+                 [](int, trace::StepRecord& record) {
+                   record.phases = {};
+                   record[Phase::kForward].wall_ns = 60'000'000;
+                   record[Phase::kTensorComm].wall_ns = 40'000'000;
+                   return true;
+                 }},
+            folder.path());
+  const Report report = sound_report(folder.path());
+  ASSERT_FALSE(report.exposed.empty());
+  EXPECT_EQ(report.exposed[0].group, trace::GroupKind::kTensor);
+  EXPECT_NEAR(report.exposed[0].seconds, 0.04, kSum);
+  EXPECT_NEAR(report.exposed[0].share, 0.4, kSum);
 }
 
 TEST(MakeReport, OfFewStepsNamesNobodyAndSaysSo) {
