@@ -11,6 +11,23 @@
 namespace convoy::parallel {
 namespace {
 
+struct Axis {
+  int Layout::*extent;
+  int Coordinates::*coordinate;
+};
+
+Axis axis_of(Dimension dimension) {
+  switch (dimension) {
+    case Dimension::kTensor:
+      return {&Layout::tensor, &Coordinates::tensor};
+    case Dimension::kPipeline:
+      return {&Layout::pipeline, &Coordinates::pipeline};
+    case Dimension::kData:
+      return {&Layout::data, &Coordinates::data};
+  }
+  throw InternalError("unknown dimension of a mesh");
+}
+
 // "0-3", "4", or "none".
 std::string range_text(const Range& layers) {
   if (layers.size() <= 0) return "none";
@@ -42,18 +59,42 @@ std::string_view name_of(ScheduleKind kind) {
   throw InternalError("unknown kind of schedule");
 }
 
+RankOrder rank_order_of(std::string_view text) {
+  RankOrder order = kTensorPipelineData;
+  do {
+    if (text_of(order) == text) return order;
+  } while (std::next_permutation(order.begin(), order.end()));
+  throw InternalError(fmt::format("'{}' is no order of tp, pp and dp", text));
+}
+
+std::string text_of(const RankOrder& order) {
+  constexpr std::array<std::string_view, 3> kNames = {"tp", "pp", "dp"};
+  const auto name = [&](std::size_t i) { return kNames[static_cast<std::size_t>(order[i])]; };
+  return fmt::format("{},{},{}", name(0), name(1), name(2));
+}
+
 Coordinates coordinates_of(const Layout& layout, int rank) {
   check(rank >= 0 && rank < layout.world(), fmt::format("rank {} is not of the {} of the mesh", rank, layout.world()));
-  return {.tensor = rank % layout.tensor,
-          .pipeline = rank / layout.tensor % layout.pipeline,
-          .data = rank / layout.tensor / layout.pipeline};
+  Coordinates at;
+  for (const Dimension dimension : layout.rank_order) {
+    const Axis axis = axis_of(dimension);
+    at.*axis.coordinate = rank % layout.*axis.extent;
+    rank /= layout.*axis.extent;
+  }
+  return at;
 }
 
 int rank_of(const Layout& layout, const Coordinates& at) {
   check(at.tensor >= 0 && at.tensor < layout.tensor && at.pipeline >= 0 && at.pipeline < layout.pipeline &&
             at.data >= 0 && at.data < layout.data,
         fmt::format("(dp {}, pp {}, tp {}) is outside of the mesh", at.data, at.pipeline, at.tensor));
-  return (at.data * layout.pipeline + at.pipeline) * layout.tensor + at.tensor;
+  int rank = 0, stride = 1;
+  for (const Dimension dimension : layout.rank_order) {
+    const Axis axis = axis_of(dimension);
+    rank += stride * at.*axis.coordinate;
+    stride *= layout.*axis.extent;
+  }
+  return rank;
 }
 
 Range layers_of(const Layout& layout, std::int64_t layers, int chunk) {

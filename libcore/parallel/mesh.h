@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rank does what: the layout of a run and the coordinates of its ranks, tensor-parallel innermost, then pipeline,
-// then data. Pure.
+// Which rank does what: the layout of a run and the coordinates of its ranks. Pure.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,6 +15,14 @@ namespace convoy::parallel {
 enum class ScheduleKind { kGpipe, kOneForwardOneBackward, kInterleaved };
 std::string_view name_of(ScheduleKind kind);  // "gpipe", "1f1b", "interleaved"
 
+enum class Dimension { kTensor, kPipeline, kData };
+// From the innermost, whose neighbours are neighbours among the ranks.
+using RankOrder = std::array<Dimension, 3>;
+constexpr RankOrder kTensorPipelineData = {Dimension::kTensor, Dimension::kPipeline, Dimension::kData};
+// "tp,pp,dp" in any order; InternalError for anything else.
+RankOrder rank_order_of(std::string_view text);
+std::string text_of(const RankOrder& order);
+
 struct Layout {
   int tensor = 1;    // ranks that share every matrix
   int pipeline = 1;  // stages
@@ -23,6 +31,7 @@ struct Layout {
   ScheduleKind schedule = ScheduleKind::kOneForwardOneBackward;
   std::vector<std::int64_t> pipeline_split = {};  // layers a chunk, in model order; empty: partition()
   int virtual_stages = 1;                         // chunks of layers a stage
+  RankOrder rank_order = kTensorPipelineData;
 
   int world() const { return tensor * pipeline * data; }
   int chunks() const { return pipeline * virtual_stages; }  // of the model

@@ -51,8 +51,9 @@ std::string batch_line(const PreparedRun& run) {
 std::string layout_line(const parallel::Layout& layout) {
   std::string schedule = layout.pipeline == 1 ? "" : fmt::format(", {}", parallel::name_of(layout.schedule));
   if (layout.virtual_stages > 1) schedule += fmt::format(" of {} chunks a stage", layout.virtual_stages);
-  return fmt::format("layout  {} ranks = {} tensor x {} pipeline x {} data parallel, ZeRO {}{}", layout.world(),
-                     layout.tensor, layout.pipeline, layout.data, layout.zero, schedule);
+  return fmt::format("layout  {} ranks = {} tensor x {} pipeline x {} data parallel, neighbours {}, ZeRO {}{}",
+                     layout.world(), layout.tensor, layout.pipeline, layout.data, parallel::text_of(layout.rank_order),
+                     layout.zero, schedule);
 }
 
 std::string rate_line(const PreparedRun& run) {

@@ -354,6 +354,15 @@ INSTANTIATE_TEST_SUITE_P(
                                      "2"}}})),
     layout_test_name);
 
+INSTANTIATE_TEST_SUITE_P(
+    Order, LayoutParity,
+    testing::Combine(testing::Values("llama-gqa"),
+                     testing::Values(LayoutCase{"dp2 pp2 tp2",
+                                                {8,
+                                                 {"--tensor-parallel", "2", "--pipeline-parallel", "2", "--rank-order",
+                                                  "dp,pp,tp", "--zero", "1"}}})),
+    layout_test_name);
+
 // Four and eight ranks share its two key/value heads.
 INSTANTIATE_TEST_SUITE_P(
     SharedHeads, LayoutParity,

@@ -57,6 +57,33 @@ TEST(Groups, ConnectTheRanksThatDifferInOneCoordinate) {
       kWatchdogSeconds);
 }
 
+// Data innermost: rank = dp + 2 (pp + 3 tp).
+TEST(Groups, ConnectTheSameCoordinatesInAnotherOrderOfRanks) {
+  const Layout layout{.tensor = 2, .pipeline = 3, .data = 2, .rank_order = rank_order_of("dp,pp,tp")};
+  comm::run_ranks(
+      12,
+      [&](comm::Communicator& world) {
+        const Groups groups = make_groups(world, layout);
+        const int dp = world.rank() % 2, pp = world.rank() / 2 % 3, tp = world.rank() / 6;
+        EXPECT_EQ(groups.at, (Coordinates{tp, pp, dp}));
+        EXPECT_EQ(groups.tensor->rank(), tp);
+        EXPECT_EQ(sum_of_ranks(world, *groups.tensor), 2 * (dp + 2 * pp) + 6);
+        EXPECT_EQ(groups.pipeline->rank(), pp);
+        EXPECT_EQ(sum_of_ranks(world, *groups.pipeline), 3 * (dp + 6 * tp) + 2 + 4);
+        EXPECT_EQ(groups.data->rank(), dp);
+        EXPECT_EQ(sum_of_ranks(world, *groups.data), 2 * (2 * pp + 6 * tp) + 1);
+      },
+      kWatchdogSeconds);
+  for (const trace::Group& group : recorded_groups(layout, 9)) {
+    if (group.kind == trace::GroupKind::kTensor) {
+      EXPECT_EQ(group.members, (std::vector<int>{3, 9}));
+    }
+    if (group.kind == trace::GroupKind::kPipeline) {
+      EXPECT_EQ(group.members, (std::vector<int>{7, 9, 11}));
+    }
+  }
+}
+
 TEST(Groups, AreRecordedAsWhatTheyAre) {
   comm::run_ranks(
       4,

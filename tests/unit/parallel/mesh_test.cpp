@@ -31,9 +31,28 @@ TEST(Mesh, TensorParallelIsInnermostThenPipelineThenData) {
   EXPECT_EQ(coordinates_of(layout, 11), (Coordinates{.tensor = 1, .pipeline = 2, .data = 1}));
 }
 
+// By hand, of 2 x 3 x 2 ranks: pipeline first makes rank 5 = 2 + 3 x 1, data first rank 5 = 1 + 2 x 2.
+TEST(Mesh, AnotherOrderMakesOtherRanksNeighbours) {
+  Layout layout{.tensor = 2, .pipeline = 3, .data = 2, .rank_order = rank_order_of("pp,tp,dp")};
+  EXPECT_EQ(coordinates_of(layout, 1), (Coordinates{.tensor = 0, .pipeline = 1, .data = 0}));
+  EXPECT_EQ(coordinates_of(layout, 5), (Coordinates{.tensor = 1, .pipeline = 2, .data = 0}));
+  EXPECT_EQ(coordinates_of(layout, 6), (Coordinates{.tensor = 0, .pipeline = 0, .data = 1}));
+  layout.rank_order = rank_order_of("dp,pp,tp");
+  EXPECT_EQ(coordinates_of(layout, 1), (Coordinates{.tensor = 0, .pipeline = 0, .data = 1}));
+  EXPECT_EQ(coordinates_of(layout, 5), (Coordinates{.tensor = 0, .pipeline = 2, .data = 1}));
+  EXPECT_EQ(coordinates_of(layout, 6), (Coordinates{.tensor = 1, .pipeline = 0, .data = 0}));
+}
+
 TEST(Mesh, RanksAndCoordinatesAreOneToOne) {
-  const Layout layout{.tensor = 3, .pipeline = 2, .data = 4};
-  for (int rank = 0; rank < layout.world(); ++rank) EXPECT_EQ(rank_of(layout, coordinates_of(layout, rank)), rank);
+  Layout layout{.tensor = 3, .pipeline = 2, .data = 4};
+  for (const char* order : {"tp,pp,dp", "tp,dp,pp", "pp,tp,dp", "pp,dp,tp", "dp,tp,pp", "dp,pp,tp"}) {
+    layout.rank_order = rank_order_of(order);
+    EXPECT_EQ(text_of(layout.rank_order), order);
+    EXPECT_EQ(coordinates_of(layout, 0), Coordinates{}) << order;
+    for (int rank = 0; rank < layout.world(); ++rank)
+      EXPECT_EQ(rank_of(layout, coordinates_of(layout, rank)), rank) << order;
+  }
+  EXPECT_THROW(rank_order_of("tp,tp,dp"), InternalError);
 }
 
 TEST(Mesh, ARankOutsideOfItIsOurFault) {
@@ -204,6 +223,12 @@ TEST(Mesh, PrintsAsATable) {
             "n1           1  (0, 0, 1)     0-2\n"
             "node12       2  (0, 1, 0)     3\n"
             "node12       3  (0, 1, 1)     3\n");
+  EXPECT_EQ(mesh_table({.tensor = 2, .pipeline = 2, .rank_order = rank_order_of("pp,tp,dp")}, 4, {"a", "a", "b", "b"}),
+            "node    rank  (dp, pp, tp)  layers\n"
+            "a          0  (0, 0, 0)     0-1\n"
+            "a          1  (0, 1, 0)     2-3\n"
+            "b          2  (0, 0, 1)     0-1\n"
+            "b          3  (0, 1, 1)     2-3\n");
   EXPECT_EQ(mesh_table({.pipeline = 2, .schedule = ScheduleKind::kInterleaved, .virtual_stages = 2}, 6, {"n1", "n1"}),
             "node    rank  (dp, pp, tp)  layers\n"
             "n1         0  (0, 0, 0)     0-1, 4\n"

@@ -47,7 +47,8 @@ std::vector<parallel::Layout> layouts() {
           {.data = 3, .zero = 1},
           {.pipeline = 3, .schedule = ScheduleKind::kGpipe},
           {.tensor = 2, .pipeline = 2, .data = 2, .zero = 1},
-          {.tensor = 2, .pipeline = 2, .data = 2, .pipeline_split = {1, 2}}};
+          {.tensor = 2, .pipeline = 2, .data = 2, .pipeline_split = {1, 2}},
+          {.tensor = 2, .pipeline = 3, .data = 2, .zero = 1, .rank_order = parallel::rank_order_of("pp,dp,tp")}};
 }
 
 std::string text(const parallel::Layout& layout) {

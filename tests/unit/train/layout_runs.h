@@ -15,6 +15,7 @@ struct TinyLayout {
   int tensor = 1, pipeline = 1, data = 1, zero = 0;
   std::string schedule = "1f1b";
   int virtual_stages = 1;
+  std::string rank_order = "tp,pp,dp";
   int ranks() const { return tensor * pipeline * data; }
 };
 
@@ -32,7 +33,8 @@ inline std::vector<TinyLayout> tiny_layouts() {
           {"tp2_pp2_dp2_zero1", 2, 2, 2, 1},
           {"tp4_dp2_zero1", 4, 1, 2, 1},
           {"pp2_v2", 1, 2, 1, 0, "interleaved", 2},
-          {"tp2_pp2_v2_dp2_zero1", 2, 2, 2, 1, "interleaved", 2}};
+          {"tp2_pp2_v2_dp2_zero1", 2, 2, 2, 1, "interleaved", 2},
+          {"dp2_pp2_tp2_zero1", 2, 2, 2, 1, "1f1b", 1, "dp,pp,tp"}};
 }
 
 inline config::RunOptions with_layout(config::RunOptions options, const TinyLayout& layout) {
@@ -41,6 +43,7 @@ inline config::RunOptions with_layout(config::RunOptions options, const TinyLayo
   options.layout.zero = layout.zero;
   options.layout.schedule = layout.schedule;
   options.layout.virtual_stages = layout.virtual_stages;
+  options.layout.rank_order = layout.rank_order;
   options.batch.micro_batch = 2;  // of 8 sequences: two or four micro-batches a replica
   return options;
 }
