@@ -57,6 +57,12 @@ class ShardEncoderTest : public testing::Test {
   TemporaryFolder folder;
 };
 
+std::vector<std::string> names_in(const Path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  return names;
+}
+
 std::string golden_input(const char* name) { return (golden::folder() / "inputs" / name).string(); }
 
 TEST_F(ShardEncoderTest, ShardsMergedAreOneRunWhateverTheirNumber) {
@@ -186,6 +192,14 @@ TEST_F(ShardEncoderTest, AShardOfAnotherPlanIsMissingAndReplaced) {
               AllOf(HasSubstr("--array=0-1"), HasSubstr("another plan")));
   by_shards(options, 2);
   expect_same("merged", "whole");
+}
+
+TEST_F(ShardEncoderTest, AnEmptyShardLeavesNoPairOfAnotherPlanBehind) {
+  EncodeOptions options = options_for({folder.write("x.txt", "one document").string()});
+  encode_shard(write_plan(options, 1), 0, 1, {});
+  const Path plan = write_plan(options, 3);  // the middle one has the document
+  EXPECT_EQ(encode_shard(plan, 0, 1, {}).report.documents, 0);
+  EXPECT_THAT(names_in(folder / "shards"), testing::UnorderedElementsAre("plan.json", "shard-00000.json"));
 }
 
 TEST_F(ShardEncoderTest, AnInputThatChangedIsRefusedWithWhatWasExpected) {
