@@ -67,15 +67,16 @@ MetricsFile read_metrics(const Path& run, const StepRange& range) {
   const Path path = run / "metrics.jsonl";
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return file;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return file;
   file.found = true;
+  std::ifstream in(path, std::ios::binary);
+  file.is_broken = !in;
   std::map<std::int64_t, Step> steps;
   for (std::string line; std::getline(in, line);) {
     if (is_blank(line)) continue;
     ++file.lines;
     read_line(line, range, file, steps);
   }
+  file.is_broken = file.is_broken || in.bad();
   for (const auto& [step, row] : steps) {
     if (!row.loss) ++file.not_finite;
     append(file.loss, step, row.loss);
@@ -110,6 +111,7 @@ void add_metrics(const Path& run, const StepRange& range, Report& report) {
   const MetricsFile file = read_metrics(run, range);
   report.loss = thinned(file.loss, kPicturePoints);
   report.learning_rate = thinned(file.learning_rate, kPicturePoints);
+  if (file.is_broken) report.incomplete.push_back("metrics.jsonl cannot be read to its end");
   if (file.unreadable > 0) {
     report.incomplete.push_back(
         fmt::format("metrics.jsonl: {} of {} lines are no rows of metrics", file.unreadable, file.lines));

@@ -11,6 +11,7 @@ namespace convoy::analysis {
 
 struct MetricsFile {
   bool found = false;
+  bool is_broken = false;       // the system did not let it be read to its end
   std::int64_t lines = 0;       // that are not blank
   std::int64_t unreadable = 0;  // of them: no JSON object, or a step without a number
   std::int64_t not_finite = 0;  // steps of the range whose loss was not finite

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "libcore/analysis/display.h"
@@ -31,7 +30,7 @@ constexpr std::size_t kMostSentences = 16;  // of one kind, before they are summ
 struct Scan {
   TraceFile file;
   trace::Damage damage;
-  std::int64_t disordered = 0;  // records of a step that is not behind the one before
+  std::int64_t disordered = 0;  // records of a step that is not behind all before it
 };
 
 bool is_sparse(std::int64_t first, std::int64_t last, std::int64_t steps) {
@@ -45,13 +44,13 @@ Scan scan(const Path& path, const StepRange& range) {
   result.file.header = reader.header();
   std::vector<trace::StepRecord> steps;
   TraceFile& file = result.file;
-  std::int64_t previous = 0;
+  std::int64_t latest = 0;
   while (reader.next_steps(steps)) {
     for (const trace::StepRecord& record : steps) {
       const auto step = static_cast<std::int64_t>(record.step);
       if (record.duration_ns == 0) continue;
-      result.disordered += step <= previous ? 1 : 0;
-      previous = step;
+      result.disordered += step <= latest ? 1 : 0;
+      latest = std::max(latest, step);
       file.begin = file.begin == 0 ? step : std::min(file.begin, step);
       file.end = std::max(file.end, step);
       if (step < range.first || step > range.last) continue;
@@ -143,6 +142,9 @@ TraceSet TraceSet::open(const Path& run, const StepRange& range) {
                                                   ? "1 step repeats or goes back"
                                                   : fmt::format("{} steps repeat or go back", found.disordered),
                                               path.filename().string()));
+      if (const std::string why = why_no_ring(found.file); !why.empty())
+        set.incomplete_.push_back(
+            fmt::format("rank {}: the last events cannot be read: {}", found.file.header.rank, why));
       set.files_.push_back(std::move(found.file));
     } catch (const Error& error) {  // not sound, or not readable: the other ranks' traces are what they are
       set.incomplete_.push_back(fmt::format("left out: {}", error.what()));
@@ -261,31 +263,6 @@ void TraceSet::for_each_stretch(const Segment& segment, const std::function<void
     }
     visit(stretch);
   }
-}
-
-std::vector<trace::Event> TraceSet::events(const TraceFile& file, const StepRange& range) const {
-  const auto wanted = [&](const trace::Event& event) {
-    return event.step >= range.first && static_cast<std::int64_t>(event.step) <= range.last;
-  };
-  std::vector<trace::Event> result;
-  std::set<std::uint32_t> steps_of_window;
-  trace::TraceReader reader(file.path);
-  std::vector<trace::StepRecord> steps;
-  std::vector<trace::Event> events;
-  while (reader.next(steps, events)) {
-    for (const trace::Event& event : events) {
-      if (!wanted(event)) continue;
-      if (result.empty() || result.back().step != event.step) steps_of_window.insert(event.step);
-      result.push_back(event);
-    }
-  }
-  const Path ring = file.path.parent_path() / trace::ring_file_name(file.header.rank, file.header.attempt);
-  for (const trace::Event& event : trace::read_ring(ring).events)
-    if (wanted(event) && !steps_of_window.contains(event.step)) result.push_back(event);
-  std::ranges::stable_sort(result, [](const trace::Event& a, const trace::Event& b) {
-    return std::pair(a.step, a.start_ns) < std::pair(b.step, b.start_ns);
-  });
-  return result;
 }
 
 }  // namespace convoy::analysis

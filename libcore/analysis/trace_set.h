@@ -28,6 +28,9 @@ struct TraceFile {
   std::int64_t begin = 0, end = 0;              // first and last step recorded at all, asked for or not; 0: none
 };
 
+// Why the flight ring beside it, if there is one, cannot be read; else empty.
+std::string why_no_ring(const TraceFile& file);
+
 // A stretch of steps that one attempt recorded last, with one world and layout. Its ranks are comparable.
 struct Segment {
   std::int64_t first_step = 0, last_step = -1;
@@ -61,7 +64,7 @@ class TraceSet {
   };
   void for_each_stretch(const Segment& segment, const std::function<void(const Stretch&)>& visit) const;
   // Every event of one file, from its windows and its ring (those of the ring that no window has), in order of step and
-  // start, `range` alone.
+  // start, `range` alone. Groups and peers are those of the file's header; a ring that cannot be read gives none.
   std::vector<trace::Event> events(const TraceFile& file, const StepRange& range) const;
 
  private:

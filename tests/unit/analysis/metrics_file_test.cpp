@@ -49,6 +49,15 @@ TEST(MetricsFile, CountsWhatItCannotRead) {
                                              "metrics.jsonl: the loss of 1 steps is not finite and not drawn"));
 }
 
+// The memory of the process itself has nothing at byte 0 and cannot be read there, whoever asks.
+TEST(MetricsFile, SaysThatItCannotBeRead) {
+  const support::TmpDir run;
+  std::filesystem::create_symlink("/proc/self/mem", run / "metrics.jsonl");
+  Report report;
+  add_metrics(run.path(), {}, report);
+  EXPECT_THAT(report.incomplete, ElementsAre("metrics.jsonl cannot be read to its end"));
+}
+
 TEST(MetricsFile, TakesTheStepsOfTheRangeInOrderAndOnce) {
   const support::TmpDir run;
   std::string rows;

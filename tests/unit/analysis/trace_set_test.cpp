@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "libcore/base/error.h"
+#include "libcore/trace/flight_ring.h"
 #include "tests/support/tmp_dir.h"
 #include "tests/unit/analysis/made_run.h"
 
@@ -131,7 +132,7 @@ TEST(TraceSet, SaysWhoseStepsRepeatOrGoBack) {
                  }},
             folder.path());
   EXPECT_THAT(TraceSet::open(folder.path()).incomplete(),
-              ElementsAre("rank 1: 1 step repeats or goes back in rank-00001.a001.trace"));
+              ElementsAre("rank 1: 2 steps repeat or go back in rank-00001.a001.trace"));
 }
 
 TEST(TraceSet, DoesNotBelieveStepNumbersFarFromAllOthers) {
@@ -182,6 +183,49 @@ TEST(TraceSet, GivesTheEventsOfAFileInTheOrderOfTheirSteps) {
   for (const trace::Event& event : traces.events(traces.files()[0], {.first = 7, .last = 8}))
     starts.push_back(event.start_ns);
   EXPECT_THAT(starts, ElementsAre(200, 300, 400));
+}
+
+class RingOfATrace : public testing::Test {
+ protected:
+  RingOfATrace() { write_run({.layout = {.tensor = 1, .pipeline = 1, .data = 2}}, folder_.path()); }
+  Path ring() const { return folder_ / "traces" / trace::ring_file_name(0, 1); }
+  std::vector<trace::Event> events() const {
+    const TraceSet traces = TraceSet::open(folder_.path());
+    return traces.events(traces.files()[0], {});
+  }
+
+  TmpDir folder_;
+};
+
+// A copied ring of another run, or a torn slot: its trace knows one group, of two ranks.
+TEST_F(RingOfATrace, GivesNoEventsThatItsTraceDoesNotKnow) {
+  {
+    trace::FlightRing ring(this->ring(), 16, 9);
+    const auto record = [&ring](std::uint16_t group, std::uint16_t peer, trace::Operation operation) {
+      trace::Event event = made_event(7, 100);
+      event.flags = 0;
+      event.group = group;
+      event.peer = peer;
+      event.operation = operation;
+      ring.end(ring.begin(event), 260);
+    };
+    record(0, 0, trace::Operation::kAllReduce);
+    record(8, 0, trace::Operation::kAllReduce);
+    record(0, 1, trace::Operation::kSend);
+    record(0, 2, trace::Operation::kSend);
+    ring.end_step(7);
+  }
+  const std::vector<trace::Event> found = events();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].operation, trace::Operation::kAllReduce);
+  EXPECT_EQ(found[1].peer, 1);
+}
+
+TEST_F(RingOfATrace, IsDoneWithoutWhereItCannotBeRead) {
+  std::filesystem::create_directory(ring());
+  EXPECT_THAT(events(), IsEmpty());
+  EXPECT_THAT(TraceSet::open(folder_.path()).incomplete(),
+              ElementsAre("rank 0: the last events cannot be read: rank-00000.a001.ring is not a regular file"));
 }
 
 }  // namespace
