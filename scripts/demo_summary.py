@@ -62,6 +62,8 @@ def main():
     print(f"  validation loss      {loss:.3f} nats a token (perplexity {evals[-1]['perplexity']:.1f}) on held-out documents")
     print(f"  to beat              unigram {bounds['unigram']:.3f}, bigram {bounds['bigram']:.3f} on the same documents")
     found = [f"rank {s['rank']} in {s['phase']}, {s['excess_percent']:.0f} % over its peers in {s['steps_affected']} steps" for s in stragglers]
+    attempts = len(list((out / "first" / "logs").glob("*-attempt-*.log")))
+    print(f"  requeues survived    {attempts - 1 if attempts else 'none: without Slurm, a stop and the same command again'}")
     print(f"  straggler found      {'; '.join(found) or 'none'} (made slow: rank 3 in backward, by 50 %)")
     print(f"  time                 {total} s, of them {after_build} s after the build")
     print(f"  run directories      {out}/first, {out}/run   (tensorboard --logdir {out})")

@@ -165,7 +165,7 @@ ProductKey key_of(const BlockedProduct& p, std::int64_t rows, std::int64_t i, st
           .m = rows,
           .n = p.b->wide(j).length(),
           .k = p.b->depths(i).length(),
-          .lda = p.whole.a.stride,
+          .lda = p.b->depths(i).length(),
           .ldb = 0,
           .ldc = p.b->column_block,
           .a_transposed = false,
@@ -180,14 +180,27 @@ void over_blocks(Range rows, Range wide, Visit&& visit) {
   }
 }
 
+// Rows of a, of the columns `depths` alone, one behind another: in place where they are so, else copied to `dense`. For rows
+// with a gap oneDNN's products with a packed b have no kernel of bf16 but the reference, a thousand times slower.
+const std::byte* dense_rows(const Operand& a, Range rows, Range depths, std::byte* dense) {
+  const std::int64_t size = element_bytes(a.dtype);
+  const auto* first = static_cast<const std::byte*>(a.data) + (rows.begin * a.stride + depths.begin) * size;
+  if (a.stride == depths.length()) return first;
+  const auto bytes = static_cast<std::size_t>(depths.length() * size);
+  for (std::int64_t row = 0; row < rows.length(); ++row)
+    std::memcpy(dense + static_cast<std::size_t>(row) * bytes, first + row * a.stride * size, bytes);
+  return dense;
+}
+
+std::size_t sums_bytes(const Blocks& b) { return static_cast<std::size_t>(kRowBlock * b.column_block) * sizeof(float); }
+
 void compute_block(const OneDnnProducts& products, const BlockedProduct& p, Range rows, std::int64_t j, int thread,
                    std::byte* scratch) {
   auto* sums = reinterpret_cast<float*>(scratch);
-  const Operand& a = p.whole.a;
+  std::byte* dense = scratch + sums_bytes(*p.b);
   for (std::int64_t i = 0; i < p.b->deep_blocks(); ++i) {
-    const std::int64_t offset = rows.begin * a.stride + p.b->depths(i).begin;
-    products.multiply(key_of(p, rows.length(), i, j), thread,
-                      static_cast<const std::byte*>(a.data) + offset * element_bytes(a.dtype), p.b->at(i, j), sums);
+    products.multiply(key_of(p, rows.length(), i, j), thread, dense_rows(p.whole.a, rows, p.b->depths(i), dense),
+                      p.b->at(i, j), sums);
   }
   PackedProduct part = p.whole;
   part.rows = rows;
@@ -204,9 +217,10 @@ void multiply(Stream& stream, const BlockedProduct& p, std::int64_t rows) {
       for (std::int64_t i = 0; i < p.b->deep_blocks(); ++i) products.prepare(key_of(p, block.length(), i, j));
     });
   }
-  const std::size_t sums_bytes = static_cast<std::size_t>(kRowBlock * p.b->column_block) * sizeof(float);
+  const std::size_t bytes =
+      sums_bytes(*p.b) + static_cast<std::size_t>(kRowBlock * p.b->depth_block * element_bytes(p.whole.a.dtype));
   over_grid(stream, rows, wide_blocks, grid, [&](Range block_rows, Range wide, int thread) {
-    std::byte* scratch = stream.scratch(thread, sums_bytes);
+    std::byte* scratch = stream.scratch(thread, bytes);
     over_blocks(block_rows, wide,
                 [&](Range block, std::int64_t j) { compute_block(products, p, block, j, thread, scratch); });
   });
