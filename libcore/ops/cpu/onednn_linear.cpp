@@ -167,7 +167,7 @@ ProductKey key_of(const BlockedProduct& p, std::int64_t rows, std::int64_t i, st
           .k = p.b->depths(i).length(),
           .lda = p.b->depths(i).length(),
           .ldb = 0,
-          .ldc = p.b->column_block,
+          .ldc = p.b->wide(j).length(),
           .a_transposed = false,
           .accumulate = i > 0};
 }
@@ -180,8 +180,9 @@ void over_blocks(Range rows, Range wide, Visit&& visit) {
   }
 }
 
-// Rows of a, of the columns `depths` alone, one behind another: in place where they are so, else copied to `dense`. For rows
-// with a gap oneDNN's products with a packed b have no kernel of bf16 but the reference, a thousand times slower.
+// Rows of a, of the columns `depths` alone, one behind another: in place where they are so, else copied to `dense`. Of a product
+// with a packed b whose other operand or result has gaps between its rows, oneDNN has no kernel but its reference, a thousand
+// times slower.
 const std::byte* dense_rows(const Operand& a, Range rows, Range depths, std::byte* dense) {
   const std::int64_t size = element_bytes(a.dtype);
   const auto* first = static_cast<const std::byte*>(a.data) + (rows.begin * a.stride + depths.begin) * size;
@@ -205,7 +206,7 @@ void compute_block(const OneDnnProducts& products, const BlockedProduct& p, Rang
   PackedProduct part = p.whole;
   part.rows = rows;
   part.columns = p.b->wide(j);
-  gemm().finish(part, sums, p.b->column_block);
+  gemm().finish(part, sums, part.columns.length());
 }
 
 void multiply(Stream& stream, const BlockedProduct& p, std::int64_t rows) {
