@@ -129,4 +129,4 @@ TOML
 }
 
 # at_step RUN STEP: whether it is that far.
-at_step() { [ "$(grep -sc '"kind":"step"' "$1/metrics.jsonl" || echo 0)" -ge "$2" ] 2>/dev/null; }
+at_step() { [ -e "$1/metrics.jsonl" ] && [ "$(grep -c '"kind":"step"' "$1/metrics.jsonl")" -ge "$2" ]; }
