@@ -41,11 +41,12 @@ Balance balance_of(const data::ShardPlan& plan) {
 
 // A folder of inputs that holds a plan, too, would be another corpus with each shard.
 void check_apart(const data::ShardPlan& plan, const std::string& out_dir) {
-  const Path folder = (std::filesystem::absolute(out_dir) / "").lexically_normal();
+  const Path folder = std::filesystem::weakly_canonical(out_dir);
   for (const data::PlannedInput& input : plan.inputs) {
-    const Path path = Path(input.path).lexically_normal();
+    const Path path = input.path;
     const std::string name = path.filename().string();
-    if (path.parent_path() / "" != folder || (name != "plan.json" && !name.starts_with("shard-"))) continue;
+    if (name != "plan.json" && !name.starts_with("shard-")) continue;
+    if (std::filesystem::weakly_canonical(path.parent_path()) != folder) continue;
     throw ConfigError(fmt::format("--out-dir {}: the input {} is a file of the plan that lies there; choose a folder that is no part of an INPUT",
                                   out_dir, input.name));
   }
@@ -57,7 +58,7 @@ void tell_of_older(const Path& path, const data::ShardPlan& plan) {
   std::string id;
   try {
     id = data::read_plan(path).id;
-  } catch (const Error& error) {
+  } catch (const DataError& error) {
     log_warning(fmt::format("replacing what is no plan: {}", error.what()));
     return;
   }
@@ -77,6 +78,7 @@ void tell(const Path& path, const data::ShardPlan& plan, const Balance& balance)
 }
 
 int run(const Flags& flags, const app::Session& session) {
+  if (flags.out_dir.empty()) throw ConfigError("--out-dir is empty: expected a folder; . is this one");
   data::ShardPlan plan = data::make_plan(flags.encode.encode_options(), *flags.shards);
   plan.threads = flags.threads;
   check_apart(plan, flags.out_dir);

@@ -123,6 +123,8 @@ std::string seconds_text(std::int64_t ns) { return fmt::format("{}.{:09}", ns / 
 std::string change_of(const PlannedInput& input, Look look) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(input.path, error)) {
+    const bool is_gone = error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+    if (error && !is_gone) throw EnvironmentError(fmt::format("cannot look at input '{}': {}", input.name, error.message()));
     return fmt::format("expected {} bytes, found {}", input.bytes, error ? error.message() : "no regular file");
   }
   const OpenFile file(input.path, input.name);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -81,6 +83,7 @@ std::vector<Path> pairs_of(const ShardPlan& plan, const Path& plan_file, const s
 void append_quarantine(const Path& path, const std::vector<std::int64_t>& lines_before, AtomicFile& out) {
   const JsonFile file{path.string(), "encode the shard again"};
   std::ifstream rows(path, std::ios::binary);
+  if (!rows) throw EnvironmentError(fmt::format("cannot open list of bad records '{}': {}", path.string(), std::strerror(errno)));
   for (std::string row; std::getline(rows, row);) {
     const nlohmann::json json = parse_object(row, file);
     const auto piece = static_cast<std::size_t>(count_field(json, "piece", file));
@@ -93,6 +96,7 @@ void append_quarantine(const Path& path, const std::vector<std::int64_t>& lines_
                   .text() +
               "\n");
   }
+  if (rows.bad()) throw EnvironmentError(fmt::format("cannot read list of bad records '{}': {}", path.string(), std::strerror(errno)));
 }
 
 AtomicFile merged_quarantine(const ShardPlan& plan, const Path& plan_file, const std::vector<ShardRecord>& records, const Path& out) {

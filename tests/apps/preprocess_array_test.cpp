@@ -228,10 +228,35 @@ TEST_F(PreprocessArray, FlagsThatThePlanHoldsAndShardsThatItLacksAreUsage) {
   const ProgramResult inside = run({"plan", ".", "--shards", "2", "--tokenizer", kModel, "--out-dir", "shards"});
   EXPECT_EQ(inside.exit_code, 2);
   EXPECT_THAT(inside.err, AllOf(HasSubstr("--out-dir shards"), HasSubstr("shards/plan.json")));
+  std::filesystem::create_directory_symlink("shards", folder / "link");
+  const ProgramResult linked = run({"plan", ".", "--shards", "2", "--tokenizer", kModel, "--out-dir", "link"});
+  EXPECT_EQ(linked.exit_code, 2);
+  EXPECT_THAT(linked.err, HasSubstr("--out-dir link"));
+  const ProgramResult nowhere = run({"plan", "corpus", "--shards", "2", "--tokenizer", kModel, "--out-dir", ""});
+  EXPECT_EQ(nowhere.exit_code, 2);
+  EXPECT_THAT(nowhere.err, HasSubstr("--out-dir is empty"));
   const ProgramResult piped = run({"plan", "-", "--shards", "2", "--tokenizer", kModel, "--out-dir", "piped"});
   EXPECT_EQ(piped.exit_code, 2);
   EXPECT_THAT(piped.err, HasSubstr("standard input"));
   EXPECT_EQ(run({"status", "--plan", "nowhere/plan.json"}).exit_code, 2);
+}
+
+// Permissions mean nothing to root: then the program runs as another user.
+TEST_F(PreprocessArray, WhatMayNotBeReadIsNeitherAChangeNorEmpty) {
+  folder.write("in/a.jsonl", "{\"text\": \"one\"}\nno object\n{\"text\": \"two\"}\n");
+  ASSERT_EQ(run({"plan", "in", "--shards", "1", "--tokenizer", kModel, "--on-error", "quarantine", "--out-dir", "shards"}).exit_code, 0);
+  const std::string as_user = "as_user() { if [ $(id -u) = 0 ]; then setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\"; else \"$@\"; fi; }; "
+                              "cp -n \"$PROGRAM\" program; cp -n \"$MODEL\" a.model; chmod 755 program; chmod 777 . shards; ";
+  const ProgramResult hidden = shell(as_user + "chmod 000 in; as_user ./program encode --plan shards/plan.json --shard 0; code=$?; chmod 755 in; exit $code");
+  EXPECT_EQ(hidden.exit_code, 7);
+  EXPECT_THAT(hidden.err, AllOf(HasSubstr("in/a.jsonl"), HasSubstr("Permission denied")));
+  ASSERT_EQ(element(0).exit_code, 0);
+  const ProgramResult unread = shell(as_user + "chmod 000 shards/shard-00000.quarantine.jsonl; as_user ./program merge --plan shards/plan.json --out merged");
+  EXPECT_EQ(unread.exit_code, 7);
+  EXPECT_THAT(unread.err, AllOf(HasSubstr("shard-00000.quarantine.jsonl"), HasSubstr("Permission denied")));
+  EXPECT_FALSE(std::filesystem::exists(folder / "merged.meta.json"));
+  const ProgramResult replaced = shell(as_user + "chmod 000 shards/plan.json; as_user ./program plan in --shards 2 --tokenizer a.model --out-dir shards");
+  EXPECT_EQ(replaced.exit_code, 7) << "another's plan is not replaced unread";
 }
 
 TEST_F(PreprocessArray, APlanThatIsNoneIsOneErrorOfTheData) {
