@@ -112,6 +112,8 @@ void add_layout(std::vector<Option>& all, config::LayoutOptions& o) {
   add(all, "Layout (data parallel: world / (tensor x pipeline))",
       {
           app::count("tensor-parallel", o.tensor_parallel, kRanks, "ranks that share every matrix"),
+          app::toggle("sequence-parallel", o.sequence_parallel,
+                      "tensor-parallel ranks share the rows between the products too: fewer activations a rank"),
           app::count("pipeline-parallel", o.pipeline_parallel, kRanks, "stages that share the layers"),
           app::choice("schedule", o.schedule, {"gpipe", "1f1b", "interleaved"},
                       "of the pipeline; interleaved takes --virtual-stages"),

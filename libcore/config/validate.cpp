@@ -82,6 +82,7 @@ parallel::Layout layout_of(const RunOptions& options, int world) {
     if (choice.schedule == parallel::name_of(kind)) layout.schedule = kind;
   }
   layout.virtual_stages = static_cast<int>(choice.virtual_stages);
+  layout.sequence_parallel = choice.sequence_parallel;
   layout.rank_order = parallel::rank_order_of(choice.rank_order);
   if (!choice.pipeline_split.empty()) parse_split(choice.pipeline_split, layout.pipeline_split);
   return layout;

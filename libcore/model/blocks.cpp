@@ -4,11 +4,11 @@
 namespace convoy::model {
 namespace {
 
-// The first rows() rows of buffers that were made for the largest micro-batch.
+// The micro-batch's rows of buffers that were made for the largest one.
 BlockGradients cut(const MicroBatch& micro, const BlockGradients& gradients) {
-  return {.behind = micro.of(gradients.behind),
-          .middle = micro.of(gradients.middle),
-          .before = micro.of(gradients.before),
+  return {.behind = micro.own_of(gradients.behind),
+          .middle = micro.own_of(gradients.middle),
+          .before = micro.own_of(gradients.before),
           .dqkv = micro.of(gradients.dqkv)};
 }
 
@@ -33,10 +33,11 @@ Blocks make_blocks(device::Stream& stream, const Config& config, Parameters& par
   return stack;
 }
 
-void plan(Workspace& workspace, Blocks& blocks, const Config& config, std::int64_t rows, tensor::DType dtype) {
+void plan(Workspace& workspace, Blocks& blocks, const Config& config, std::int64_t rows, std::int64_t own_rows,
+          tensor::DType dtype) {
   std::visit(
       [&](auto& stack) {
-        for (auto& saved : stack.saved) plan(workspace, saved, config, rows, dtype);
+        for (auto& saved : stack.saved) plan(workspace, saved, config, rows, own_rows, dtype);
       },
       blocks);
 }
@@ -60,8 +61,8 @@ std::size_t packed_bytes(const Blocks& blocks) {
 }
 
 tensor::MutableView input(Blocks& blocks, const MicroBatch& micro, bool saving) {
-  if (auto* stack = std::get_if<Gpt2Stack>(&blocks)) return micro.of(stack->saved_of(0, micro, saving).ln_1.sum);
-  return micro.of(std::get<LlamaStack>(blocks).saved_of(0, micro, saving).input_norm.sum);
+  if (auto* stack = std::get_if<Gpt2Stack>(&blocks)) return micro.own_of(stack->saved_of(0, micro, saving).ln_1.sum);
+  return micro.own_of(std::get<LlamaStack>(blocks).saved_of(0, micro, saving).input_norm.sum);
 }
 
 Residual forward(device::Stream& stream, const Config& config, Blocks& blocks, const MicroBatch& micro,
@@ -88,9 +89,9 @@ void backward(device::Stream& stream, const Config& config, Blocks& blocks, cons
           const BlockGradients mine = cut(micro, gradients[i]);
           // Half-block by half-block: mine.before may be the memory of mine.behind.
           backward_ffn_input(stream, block, micro, buffers, saved, mine);
-          backward_ffn_weight(stream, block, micro, saved, mine);
+          backward_ffn_weight(stream, block, micro, buffers, saved, mine);
           backward_attention_input(stream, config, block, micro, buffers, saved, mine);
-          backward_attention_weight(stream, block, micro, saved, mine);
+          backward_attention_weight(stream, block, micro, buffers, saved, mine);
           ready(i);
         }
       },
@@ -111,15 +112,15 @@ void backward_input(device::Stream& stream, const Config& config, Blocks& blocks
       blocks);
 }
 
-void backward_weight(device::Stream& stream, Blocks& blocks, const MicroBatch& micro, const GradientsOfBlock& gradients,
-                     const BlockReady& ready) {
+void backward_weight(device::Stream& stream, Blocks& blocks, const MicroBatch& micro, Buffers& buffers,
+                     const GradientsOfBlock& gradients, const BlockReady& ready) {
   std::visit(
       [&](auto& stack) {
         for (std::size_t i = stack.blocks.size(); i-- > 0;) {
           const auto& saved = stack.saved_of(i, micro, true);
           const BlockGradients mine = cut(micro, gradients[i]);
-          backward_ffn_weight(stream, stack.blocks[i], micro, saved, mine);
-          backward_attention_weight(stream, stack.blocks[i], micro, saved, mine);
+          backward_ffn_weight(stream, stack.blocks[i], micro, buffers, saved, mine);
+          backward_attention_weight(stream, stack.blocks[i], micro, buffers, saved, mine);
           ready(i);
         }
       },

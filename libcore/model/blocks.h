@@ -33,7 +33,8 @@ using Blocks = std::variant<Gpt2Stack, LlamaStack>;
 // extents in all that follows.
 Blocks make_blocks(device::Stream& stream, const Config& config, Parameters& parameters, const RotaryTable& rotary,
                    const Shard& shard, int sets, bool training);
-void plan(Workspace& workspace, Blocks& blocks, const Config& config, std::int64_t rows, tensor::DType dtype);
+void plan(Workspace& workspace, Blocks& blocks, const Config& config, std::int64_t rows, std::int64_t own_rows,
+          tensor::DType dtype);
 void pack(device::Stream& stream, Blocks& blocks);
 std::size_t packed_bytes(const Blocks& blocks);
 
@@ -52,7 +53,7 @@ void backward(device::Stream& stream, const Config& config, Blocks& blocks, cons
               const GradientsOfBlock& gradients, const BlockReady& ready);
 void backward_input(device::Stream& stream, const Config& config, Blocks& blocks, const MicroBatch& micro,
                     Buffers& buffers, const GradientsOfBlock& gradients);
-void backward_weight(device::Stream& stream, Blocks& blocks, const MicroBatch& micro, const GradientsOfBlock& gradients,
-                     const BlockReady& ready);
+void backward_weight(device::Stream& stream, Blocks& blocks, const MicroBatch& micro, Buffers& buffers,
+                     const GradientsOfBlock& gradients, const BlockReady& ready);
 
 }  // namespace convoy::model

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/model/embedding.h"
 
+#include "libcore/model/sequence_parallel.h"
 #include "libcore/ops/embedding.h"
 
 namespace convoy::model {
@@ -21,23 +22,26 @@ Embedding make_embedding(Parameters& parameters, const Config& config, const Sha
   return embedding;
 }
 
-void forward(device::Stream& stream, const Embedding& embedding, const MicroBatch& micro, tensor::MutableView y) {
-  const bool learned = embedding.positions.present();
+void forward(device::Stream& stream, const Embedding& embedding, const MicroBatch& micro, tensor::MutableView whole,
+             tensor::MutableView y) {
+  const bool learned = embedding.positions.present(), split = micro.row_peers != nullptr;
   ops::embedding_forward(stream, {.tokens = micro.tokens,
                                   .table = embedding.tokens,
                                   .first = embedding.first,
                                   .positions = learned ? micro.positions : tensor::View{},
                                   .position_table = embedding.positions,
-                                  .y = y});
+                                  .y = split ? micro.of(whole) : y});
+  if (split) return sum_to_own_rows(stream, micro, whole, y);
   if (embedding.peers != nullptr) embedding.peers->all_reduce(stream, y, comm::Reduction::kSum);
 }
 
-void backward(device::Stream& stream, const Embedding& embedding, const MicroBatch& micro, tensor::View dy) {
+void backward(device::Stream& stream, const Embedding& embedding, const MicroBatch& micro, tensor::MutableView whole,
+              tensor::MutableView dy) {
   const bool learned = embedding.dpositions.present();
   ops::embedding_backward(stream, {.tokens = micro.tokens,
                                    .first = embedding.first,
                                    .positions = learned ? micro.positions : tensor::View{},
-                                   .dy = dy,
+                                   .dy = all_rows(stream, micro, dy, whole),
                                    .dtable = embedding.dtokens,
                                    .dposition_table = embedding.dpositions});
 }

@@ -21,9 +21,11 @@ struct Embedding {
 // `config`: of the whole model.
 Embedding make_embedding(Parameters& parameters, const Config& config, const Shard& shard = {});
 
-// y [B T, C] = rows of the tables
-void forward(device::Stream& stream, const Embedding& embedding, const MicroBatch& micro, tensor::MutableView y);
-// dtokens, dpositions += rows of dy
-void backward(device::Stream& stream, const Embedding& embedding, const MicroBatch& micro, tensor::View dy);
+// y [R, C] = rows of the tables, this rank's own. `whole`: Buffers::whole, used where rows are split.
+void forward(device::Stream& stream, const Embedding& embedding, const MicroBatch& micro, tensor::MutableView whole,
+             tensor::MutableView y);
+// dtokens, dpositions += rows of dy [R, C]
+void backward(device::Stream& stream, const Embedding& embedding, const MicroBatch& micro, tensor::MutableView whole,
+              tensor::MutableView dy);
 
 }  // namespace convoy::model

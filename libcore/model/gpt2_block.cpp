@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "libcore/model/sequence_parallel.h"
 #include "libcore/ops/activation.h"
 
 namespace convoy::model {
@@ -27,10 +28,10 @@ Gpt2Block make_gpt2_block(device::Stream& stream, const Config& config, Paramete
 }
 
 void plan(Workspace& workspace, Gpt2Activations& activations, const Config& config, std::int64_t rows,
-          tensor::DType dtype) {
-  plan(workspace, activations.ln_1, config, rows, dtype);
+          std::int64_t own_rows, tensor::DType dtype) {
+  plan(workspace, activations.ln_1, config, own_rows, dtype);
   plan(workspace, activations.attention, config, rows, dtype);
-  plan(workspace, activations.ln_2, config, rows, dtype);
+  plan(workspace, activations.ln_2, config, own_rows, dtype);
   workspace.plan(activations.fc, {rows, config.ffn_width}, dtype);
   workspace.plan(activations.gelu, {rows, config.ffn_width}, dtype);
 }
@@ -46,53 +47,55 @@ std::size_t packed_bytes(const Gpt2Block& block) {
 
 Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
                  const Residual& before, Buffers& buffers, Gpt2Activations& saved) {
-  const MutableView branch = micro.of(buffers.branch);  // [B T, C]
+  const MutableView branch = micro.own_of(buffers.branch);  // [R, C]
   forward(stream, block.ln_1, micro, before.sum, before.branch, saved.ln_1);
-  forward(stream, block.qkv, micro.of(saved.ln_1.y), micro.of(saved.attention.qkv));
+  forward(stream, block.qkv, all_rows(stream, micro, saved.ln_1.y, buffers.whole), micro.of(saved.attention.qkv));
   forward(stream, config, micro, saved.attention);
-  forward(stream, block.projection, micro.of(saved.attention.heads), branch);
-  forward(stream, block.ln_2, micro, micro.of(saved.ln_1.sum), branch, saved.ln_2);
-  ops::linear_forward(stream, {.x = micro.of(saved.ln_2.y),
+  forward_to_own_rows(stream, block.projection, micro, micro.of(saved.attention.heads), buffers.whole, buffers.branch);
+  forward(stream, block.ln_2, micro, micro.own_of(saved.ln_1.sum), branch, saved.ln_2);
+  ops::linear_forward(stream, {.x = all_rows(stream, micro, saved.ln_2.y, buffers.whole),
                                .w = &block.fc.packed,
                                .activation = ops::Activation::kGeluTanh,
                                .preactivation = micro.of(saved.fc),
                                .residual = {},
                                .y = micro.of(saved.gelu)});
-  forward(stream, block.fc_projection, micro.of(saved.gelu), branch);
-  return {micro.of(saved.ln_2.sum), branch};
+  forward_to_own_rows(stream, block.fc_projection, micro, micro.of(saved.gelu), buffers.whole, buffers.branch);
+  return {micro.own_of(saved.ln_2.sum), branch};
 }
 
 void backward_ffn_input(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro, Buffers& buffers,
                         Gpt2Activations& saved, const BlockGradients& gradients) {
-  const MutableView dy = micro.of(buffers.dy);       // [B T, C]
+  const MutableView dy = micro.own_of(buffers.dy);   // [R, C]
   const MutableView dgelu = micro.of(buffers.dffn);  // [B T, F]
   const MutableView dfc = micro.of(saved.fc);        // [B T, F]
-  backward_input(stream, block.fc_projection, gradients.behind, dgelu);
+  backward_input(stream, block.fc_projection, all_rows(stream, micro, gradients.behind, buffers.whole), dgelu);
   ops::gelu_backward(stream, {.x = dfc, .dy = dgelu, .dx = dfc});
-  backward_input(stream, block.fc, dfc, dy);
+  backward_to_own_rows(stream, block.fc, micro, dfc, buffers.whole, buffers.dy);
   backward(stream, block.ln_2, micro, saved.ln_2, dy, gradients.behind, gradients.middle);
 }
 
-void backward_ffn_weight(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro,
+void backward_ffn_weight(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro, Buffers& buffers,
                          const Gpt2Activations& saved, const BlockGradients& gradients) {
-  backward_weight(stream, block.fc_projection, gradients.behind, micro.of(saved.gelu));
-  backward_weight(stream, block.fc, micro.of(saved.fc), micro.of(saved.ln_2.y));
+  backward_weight(stream, block.fc_projection, all_rows(stream, micro, gradients.behind, buffers.whole),
+                  micro.of(saved.gelu));
+  backward_weight(stream, block.fc, micro.of(saved.fc), all_rows(stream, micro, saved.ln_2.y, buffers.whole));
 }
 
 void backward_attention_input(device::Stream& stream, const Config& config, const Gpt2Block& block,
                               const MicroBatch& micro, Buffers& buffers, const Gpt2Activations& saved,
                               const BlockGradients& gradients) {
-  const MutableView dy = micro.of(buffers.dy), dheads = micro.of(buffers.dheads);  // [B T, C], [B T, H D]
-  backward_input(stream, block.projection, gradients.middle, dheads);
+  const MutableView dy = micro.own_of(buffers.dy), dheads = micro.of(buffers.dheads);  // [R, C], [B T, H D]
+  backward_input(stream, block.projection, all_rows(stream, micro, gradients.middle, buffers.whole), dheads);
   backward(stream, config, micro, saved.attention, dheads, gradients.dqkv);
-  backward_input(stream, block.qkv, gradients.dqkv, dy);
+  backward_to_own_rows(stream, block.qkv, micro, gradients.dqkv, buffers.whole, buffers.dy);
   backward(stream, block.ln_1, micro, saved.ln_1, dy, gradients.middle, gradients.before);
 }
 
 void backward_attention_weight(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro,
-                               const Gpt2Activations& saved, const BlockGradients& gradients) {
-  backward_weight(stream, block.projection, gradients.middle, micro.of(saved.attention.heads));
-  backward_weight(stream, block.qkv, gradients.dqkv, micro.of(saved.ln_1.y));
+                               Buffers& buffers, const Gpt2Activations& saved, const BlockGradients& gradients) {
+  backward_weight(stream, block.projection, all_rows(stream, micro, gradients.middle, buffers.whole),
+                  micro.of(saved.attention.heads));
+  backward_weight(stream, block.qkv, gradients.dqkv, all_rows(stream, micro, saved.ln_1.y, buffers.whole));
 }
 
 }  // namespace convoy::model

@@ -28,7 +28,7 @@ struct Gpt2Activations {
 Gpt2Block make_gpt2_block(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t layer,
                           const Shard& shard);
 void plan(Workspace& workspace, Gpt2Activations& activations, const Config& config, std::int64_t rows,
-          tensor::DType dtype);
+          std::int64_t own_rows, tensor::DType dtype);
 void pack(device::Stream& stream, Gpt2Block& block);
 std::size_t packed_bytes(const Gpt2Block& block);
 
@@ -40,12 +40,12 @@ Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& 
 // half left in `gradients` and `saved`.
 void backward_ffn_input(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro, Buffers& buffers,
                         Gpt2Activations& saved, const BlockGradients& gradients);
-void backward_ffn_weight(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro,
+void backward_ffn_weight(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro, Buffers& buffers,
                          const Gpt2Activations& saved, const BlockGradients& gradients);
 void backward_attention_input(device::Stream& stream, const Config& config, const Gpt2Block& block,
                               const MicroBatch& micro, Buffers& buffers, const Gpt2Activations& saved,
                               const BlockGradients& gradients);
 void backward_attention_weight(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro,
-                               const Gpt2Activations& saved, const BlockGradients& gradients);
+                               Buffers& buffers, const Gpt2Activations& saved, const BlockGradients& gradients);
 
 }  // namespace convoy::model

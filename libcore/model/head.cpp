@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libcore/model/sequence_parallel.h"
 #include "libcore/ops/classifier.h"
 
 namespace convoy::model {
@@ -62,8 +63,8 @@ void reduce(device::Stream& stream, const Head& head, const MutableView& values,
 }
 
 // Logits, and the loss of the block's rows.
-LossSum forward_block(device::Stream& stream, const Head& head, const LossBlock& block, const NormActivations& norm) {
-  forward(stream, head.classifier, tensor::rows_of(norm.y, block.begin, block.end), block.logits);
+LossSum forward_block(device::Stream& stream, const Head& head, const LossBlock& block, const View& y) {
+  forward(stream, head.classifier, tensor::rows_of(y, block.begin, block.end), block.logits);
   ops::classifier_maximum(stream, {.logits = block.logits, .maximum = block.maximum});
   reduce(stream, head, block.maximum, comm::Reduction::kMax);
   ops::classifier_sum(stream, {.logits = block.logits,
@@ -77,7 +78,7 @@ LossSum forward_block(device::Stream& stream, const Head& head, const LossBlock&
 }
 
 // dy [rows of the block, C], of this rank's part of the vocabulary
-void backward_block(device::Stream& stream, const Head& head, const LossBlock& block, const NormActivations& norm,
+void backward_block(device::Stream& stream, const Head& head, const LossBlock& block, const View& y,
                     float gradient_scale, MutableView dy) {
   ops::classifier_backward(stream, {.logits = block.logits,
                                     .maximum = block.maximum,
@@ -86,7 +87,7 @@ void backward_block(device::Stream& stream, const Head& head, const LossBlock& b
                                     .first = head.first,
                                     .scale = gradient_scale,
                                     .dlogits = block.dlogits});
-  backward_weight(stream, head.classifier, block.dlogits, tensor::rows_of(norm.y, block.begin, block.end));
+  backward_weight(stream, head.classifier, block.dlogits, tensor::rows_of(y, block.begin, block.end));
   backward_input_part(stream, head.classifier, block.dlogits, dy);
 }
 
@@ -109,7 +110,7 @@ void plan(Workspace& workspace, HeadActivations& activations, const Config& conf
   // Every rank takes the blocks of the widest part, because they exchange values block by block.
   const std::int64_t block = block_rows(rows, parallel::partition(config.vocabulary, shard.tensor_size, 0).size());
   const tensor::Shape logits{block, vocabulary_of(config, shard).size()};
-  for (NormActivations& norm : activations.norms) plan(workspace, norm, config, rows, dtype);
+  for (NormActivations& norm : activations.norms) plan(workspace, norm, config, shard.most_own_rows(rows), dtype);
   if (training && dtype == DType::kF32) {
     workspace.plan_overlapping(activations.logits, logits, activations.dlogits, logits, dtype);
   } else {
@@ -125,10 +126,12 @@ void forward_norm(device::Stream& stream, const Head& head, const MicroBatch& mi
   forward(stream, head.norm, micro, before.sum, before.branch, saved.norms[micro.set]);
 }
 
-LossSum forward_loss(device::Stream& stream, const Head& head, const MicroBatch& micro, HeadActivations& saved) {
+LossSum forward_loss(device::Stream& stream, const Head& head, const MicroBatch& micro, Buffers& buffers,
+                     HeadActivations& saved) {
+  const View y = all_rows(stream, micro, saved.norms[micro.set].y, buffers.whole);
   LossSum loss;
   for (std::int64_t begin = 0; begin < micro.rows(); begin += saved.logits.rows()) {
-    loss += forward_block(stream, head, block_at(micro, saved, begin), saved.norms[micro.set]);
+    loss += forward_block(stream, head, block_at(micro, saved, begin), y);
   }
   return loss;
 }
@@ -136,14 +139,21 @@ LossSum forward_loss(device::Stream& stream, const Head& head, const MicroBatch&
 LossSum forward_backward_loss(device::Stream& stream, const Head& head, const MicroBatch& micro, float gradient_scale,
                               Buffers& buffers, HeadActivations& saved, MutableView dx) {
   const NormActivations& norm = saved.norms[micro.set];
-  const MutableView dy = micro.of(buffers.dy);  // [B T, C]
+  const View y = all_rows(stream, micro, norm.y, buffers.whole);
+  MutableView dy = micro.of(buffers.dy);  // [B T, C]
   LossSum loss;
   for (std::int64_t begin = 0; begin < micro.rows(); begin += saved.logits.rows()) {
     const LossBlock block = block_at(micro, saved, begin);
-    loss += forward_block(stream, head, block, norm);
-    backward_block(stream, head, block, norm, gradient_scale, tensor::rows_of(dy, block.begin, block.end));
+    loss += forward_block(stream, head, block, y);
+    backward_block(stream, head, block, y, gradient_scale, tensor::rows_of(dy, block.begin, block.end));
   }
-  sum_dx(stream, head.classifier, dy);
+  if (micro.row_peers == nullptr) {
+    sum_dx(stream, head.classifier, dy);
+  } else {
+    const MutableView own = tensor::rows_of(dy, micro.own.begin, micro.own.end);
+    sum_to_own_rows(stream, micro, dy, own);
+    dy = own;
+  }
   backward(stream, head.norm, micro, norm, dy, {}, dx);
   return loss;
 }

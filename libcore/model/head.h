@@ -37,8 +37,9 @@ void plan(Workspace& workspace, HeadActivations& activations, const Config& conf
 void forward_norm(device::Stream& stream, const Head& head, const MicroBatch& micro, const Residual& before,
                   HeadActivations& saved);
 // The loss alone.
-LossSum forward_loss(device::Stream& stream, const Head& head, const MicroBatch& micro, HeadActivations& saved);
-// The loss, and dx = gradient of the stream before the head. The classifier's and the norm's gradients +=.
+LossSum forward_loss(device::Stream& stream, const Head& head, const MicroBatch& micro, Buffers& buffers,
+                     HeadActivations& saved);
+// The loss, and dx [R, C] = gradient of the stream before the head. The classifier's and the norm's gradients +=.
 LossSum forward_backward_loss(device::Stream& stream, const Head& head, const MicroBatch& micro, float gradient_scale,
                               Buffers& buffers, HeadActivations& saved, tensor::MutableView dx);
 // The logits of one row, [V] fp32, where the vocabulary is not split.

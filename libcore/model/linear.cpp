@@ -43,8 +43,12 @@ void pack(device::Stream& stream, Linear& layer) {
 }
 
 void forward(device::Stream& stream, const Linear& layer, tensor::View x, tensor::MutableView y) {
-  ops::linear_forward(stream, {.x = x, .w = &layer.packed, .preactivation = {}, .residual = {}, .y = y});
+  forward_part(stream, layer, x, y);
   if (layer.sums_y != nullptr) layer.sums_y->all_reduce(stream, y, comm::Reduction::kSum);
+}
+
+void forward_part(device::Stream& stream, const Linear& layer, tensor::View x, tensor::MutableView y) {
+  ops::linear_forward(stream, {.x = x, .w = &layer.packed, .preactivation = {}, .residual = {}, .y = y});
 }
 
 void backward_weight(device::Stream& stream, const Linear& layer, tensor::View dy, tensor::View x) {

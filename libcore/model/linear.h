@@ -31,6 +31,8 @@ void pack(device::Stream& stream, Linear& layer);
 
 // y = x w^T + bias
 void forward(device::Stream& stream, const Linear& layer, tensor::View x, tensor::MutableView y);
+// The same without the sum over the ranks.
+void forward_part(device::Stream& stream, const Linear& layer, tensor::View x, tensor::MutableView y);
 // dweights += dy^T x, dbiases += sum of dy
 void backward_weight(device::Stream& stream, const Linear& layer, tensor::View dy, tensor::View x);
 // dx = dy w

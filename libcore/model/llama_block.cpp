@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "libcore/model/sequence_parallel.h"
 #include "libcore/ops/activation.h"
 #include "libcore/ops/rotary.h"
 
@@ -29,10 +30,10 @@ LlamaBlock make_llama_block(device::Stream& stream, const Config& config, Parame
 }
 
 void plan(Workspace& workspace, LlamaActivations& activations, const Config& config, std::int64_t rows,
-          tensor::DType dtype) {
-  plan(workspace, activations.input_norm, config, rows, dtype);
+          std::int64_t own_rows, tensor::DType dtype) {
+  plan(workspace, activations.input_norm, config, own_rows, dtype);
   plan(workspace, activations.attention, config, rows, dtype);
-  plan(workspace, activations.post_attention_norm, config, rows, dtype);
+  plan(workspace, activations.post_attention_norm, config, own_rows, dtype);
   workspace.plan(activations.gate_up, {rows, 2 * config.ffn_width}, dtype);
   workspace.plan(activations.swiglu, {rows, config.ffn_width}, dtype);
 }
@@ -66,51 +67,55 @@ void turn(device::Stream& stream, const Config& config, const LlamaBlock& block,
 
 Residual forward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
                  const Residual& before, Buffers& buffers, LlamaActivations& saved) {
-  const MutableView branch = micro.of(buffers.branch);  // [B T, C]
+  const MutableView branch = micro.own_of(buffers.branch);  // [R, C]
   forward(stream, block.input_norm, micro, before.sum, before.branch, saved.input_norm);
-  forward(stream, block.qkv, micro.of(saved.input_norm.y), micro.of(saved.attention.qkv));
+  forward(stream, block.qkv, all_rows(stream, micro, saved.input_norm.y, buffers.whole), micro.of(saved.attention.qkv));
   turn(stream, config, block, micro, micro.of(saved.attention.qkv), false);
   forward(stream, config, micro, saved.attention);
-  forward(stream, block.output, micro.of(saved.attention.heads), branch);
-  forward(stream, block.post_attention_norm, micro, micro.of(saved.input_norm.sum), branch, saved.post_attention_norm);
-  forward(stream, block.gate_up, micro.of(saved.post_attention_norm.y), micro.of(saved.gate_up));
+  forward_to_own_rows(stream, block.output, micro, micro.of(saved.attention.heads), buffers.whole, buffers.branch);
+  forward(stream, block.post_attention_norm, micro, micro.own_of(saved.input_norm.sum), branch,
+          saved.post_attention_norm);
+  forward(stream, block.gate_up, all_rows(stream, micro, saved.post_attention_norm.y, buffers.whole),
+          micro.of(saved.gate_up));
   ops::swiglu_forward(stream, {.gate_up = micro.of(saved.gate_up), .y = micro.of(saved.swiglu)});
-  forward(stream, block.down, micro.of(saved.swiglu), branch);
-  return {micro.of(saved.post_attention_norm.sum), branch};
+  forward_to_own_rows(stream, block.down, micro, micro.of(saved.swiglu), buffers.whole, buffers.branch);
+  return {micro.own_of(saved.post_attention_norm.sum), branch};
 }
 
 void backward_ffn_input(device::Stream& stream, const LlamaBlock& block, const MicroBatch& micro, Buffers& buffers,
                         LlamaActivations& saved, const BlockGradients& gradients) {
-  const MutableView dy = micro.of(buffers.dy);           // [B T, C]
+  const MutableView dy = micro.own_of(buffers.dy);       // [R, C]
   const MutableView dswiglu = micro.of(buffers.dffn);    // [B T, F]
   const MutableView dgate_up = micro.of(saved.gate_up);  // [B T, 2F]
-  backward_input(stream, block.down, gradients.behind, dswiglu);
+  backward_input(stream, block.down, all_rows(stream, micro, gradients.behind, buffers.whole), dswiglu);
   ops::swiglu_backward(stream, {.gate_up = dgate_up, .dy = dswiglu, .dgate_up = dgate_up});
-  backward_input(stream, block.gate_up, dgate_up, dy);
+  backward_to_own_rows(stream, block.gate_up, micro, dgate_up, buffers.whole, buffers.dy);
   backward(stream, block.post_attention_norm, micro, saved.post_attention_norm, dy, gradients.behind, gradients.middle);
 }
 
-void backward_ffn_weight(device::Stream& stream, const LlamaBlock& block, const MicroBatch& micro,
+void backward_ffn_weight(device::Stream& stream, const LlamaBlock& block, const MicroBatch& micro, Buffers& buffers,
                          const LlamaActivations& saved, const BlockGradients& gradients) {
-  backward_weight(stream, block.down, gradients.behind, micro.of(saved.swiglu));
-  backward_weight(stream, block.gate_up, micro.of(saved.gate_up), micro.of(saved.post_attention_norm.y));
+  backward_weight(stream, block.down, all_rows(stream, micro, gradients.behind, buffers.whole), micro.of(saved.swiglu));
+  backward_weight(stream, block.gate_up, micro.of(saved.gate_up),
+                  all_rows(stream, micro, saved.post_attention_norm.y, buffers.whole));
 }
 
 void backward_attention_input(device::Stream& stream, const Config& config, const LlamaBlock& block,
                               const MicroBatch& micro, Buffers& buffers, const LlamaActivations& saved,
                               const BlockGradients& gradients) {
-  const MutableView dy = micro.of(buffers.dy), dheads = micro.of(buffers.dheads);  // [B T, C], [B T, H D]
-  backward_input(stream, block.output, gradients.middle, dheads);
+  const MutableView dy = micro.own_of(buffers.dy), dheads = micro.of(buffers.dheads);  // [R, C], [B T, H D]
+  backward_input(stream, block.output, all_rows(stream, micro, gradients.middle, buffers.whole), dheads);
   backward(stream, config, micro, saved.attention, dheads, gradients.dqkv);
   turn(stream, config, block, micro, gradients.dqkv, true);
-  backward_input(stream, block.qkv, gradients.dqkv, dy);
+  backward_to_own_rows(stream, block.qkv, micro, gradients.dqkv, buffers.whole, buffers.dy);
   backward(stream, block.input_norm, micro, saved.input_norm, dy, gradients.middle, gradients.before);
 }
 
 void backward_attention_weight(device::Stream& stream, const LlamaBlock& block, const MicroBatch& micro,
-                               const LlamaActivations& saved, const BlockGradients& gradients) {
-  backward_weight(stream, block.output, gradients.middle, micro.of(saved.attention.heads));
-  backward_weight(stream, block.qkv, gradients.dqkv, micro.of(saved.input_norm.y));
+                               Buffers& buffers, const LlamaActivations& saved, const BlockGradients& gradients) {
+  backward_weight(stream, block.output, all_rows(stream, micro, gradients.middle, buffers.whole),
+                  micro.of(saved.attention.heads));
+  backward_weight(stream, block.qkv, gradients.dqkv, all_rows(stream, micro, saved.input_norm.y, buffers.whole));
 }
 
 }  // namespace convoy::model

@@ -31,7 +31,7 @@ struct LlamaActivations {
 LlamaBlock make_llama_block(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t layer,
                             const RotaryTable& rotary, const Shard& shard);
 void plan(Workspace& workspace, LlamaActivations& activations, const Config& config, std::int64_t rows,
-          tensor::DType dtype);
+          std::int64_t own_rows, tensor::DType dtype);
 void pack(device::Stream& stream, LlamaBlock& block);
 std::size_t packed_bytes(const LlamaBlock& block);
 
@@ -43,12 +43,12 @@ Residual forward(device::Stream& stream, const Config& config, const LlamaBlock&
 // half left in `gradients` and `saved`.
 void backward_ffn_input(device::Stream& stream, const LlamaBlock& block, const MicroBatch& micro, Buffers& buffers,
                         LlamaActivations& saved, const BlockGradients& gradients);
-void backward_ffn_weight(device::Stream& stream, const LlamaBlock& block, const MicroBatch& micro,
+void backward_ffn_weight(device::Stream& stream, const LlamaBlock& block, const MicroBatch& micro, Buffers& buffers,
                          const LlamaActivations& saved, const BlockGradients& gradients);
 void backward_attention_input(device::Stream& stream, const Config& config, const LlamaBlock& block,
                               const MicroBatch& micro, Buffers& buffers, const LlamaActivations& saved,
                               const BlockGradients& gradients);
 void backward_attention_weight(device::Stream& stream, const LlamaBlock& block, const MicroBatch& micro,
-                               const LlamaActivations& saved, const BlockGradients& gradients);
+                               Buffers& buffers, const LlamaActivations& saved, const BlockGradients& gradients);
 
 }  // namespace convoy::model

@@ -4,7 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include "libcore/comm/communicator.h"
+#include "libcore/parallel/partition.h"
 #include "libcore/tensor/view.h"
 
 namespace convoy::model {
@@ -18,9 +21,19 @@ struct MicroBatch {
   std::size_t set = 0;        // of the activations that are kept for it
   bool documents = false;     // attention stops at the borders that `positions` shows
 
+  // Under sequence parallelism: the ranks that share the rows of the residual stream, this one's, and how many elements
+  // of a [B T, C] tensor each has. Else null, and this rank has all rows.
+  comm::Communicator* row_peers = nullptr;
+  parallel::Range own = {};
+  std::span<const std::int64_t> shares = {};
+
   std::int64_t rows() const { return batch * sequence; }
-  // The first rows() rows of a buffer made for the largest micro-batch.
+  parallel::Range own_rows() const { return row_peers == nullptr ? parallel::Range{0, rows()} : own; }
+  // The first rows() rows of a buffer made for the largest micro-batch; and those of one that holds a rank's own rows.
   tensor::MutableView of(const tensor::MutableView& buffer) const { return tensor::rows_of(buffer, 0, rows()); }
+  tensor::MutableView own_of(const tensor::MutableView& buffer) const {
+    return tensor::rows_of(buffer, 0, own_rows().size());
+  }
   tensor::View attention_positions() const { return documents ? positions : tensor::View{}; }
 };
 

@@ -90,12 +90,12 @@ LossSum Model::backward(device::Stream& stream, const Batch& batch, float gradie
   Network& n = whole();
   check(n.size.training, "backward is a part of training");
   const MicroBatch micro = n.micro_batch(batch, true);
-  const MutableView dx = micro.of(n.buffers.dx);
+  const MutableView dx = micro.own_of(n.buffers.dx);
   const LossSum loss = forward_backward_loss(stream, *n.head, micro, gradient_scale, n.buffers, n.head_saved, dx);
   report_head(n.parts, n.shard, ready);
   model::backward(stream, n.local, n.blocks, micro, n.buffers, n.gradients,
                   [&](std::size_t block) { report_block(n.parts, block, ready); });
-  model::backward(stream, *n.embedding, micro, dx);
+  model::backward(stream, *n.embedding, micro, n.buffers.whole, dx);
   report_embeddings(n.parts, ready);
   return loss;
 }
@@ -104,7 +104,7 @@ LossSum Model::evaluate(device::Stream& stream, const Batch& batch) {
   Network& n = whole();
   const MicroBatch micro = n.micro_batch(batch, true);
   n.forward(stream, micro, false);
-  return forward_loss(stream, *n.head, micro, n.head_saved);
+  return forward_loss(stream, *n.head, micro, n.buffers, n.head_saved);
 }
 
 void Model::logits(device::Stream& stream, const Batch& batch, std::int64_t row, MutableView out) {
@@ -126,7 +126,7 @@ void Model::forward(device::Stream& stream, const Batch& batch, int set, int chu
 LossSum Model::loss(device::Stream& stream, const Batch& batch, int set, int chunk) {
   Network& n = *networks_[static_cast<std::size_t>(chunk)];
   check(n.head.has_value(), "the last chunk has the loss");
-  return forward_loss(stream, *n.head, n.micro_batch(batch, true, set), n.head_saved);
+  return forward_loss(stream, *n.head, n.micro_batch(batch, true, set), n.buffers, n.head_saved);
 }
 
 LossSum Model::backward_input(device::Stream& stream, const Batch& batch, int set, float gradient_scale, int chunk) {
@@ -136,7 +136,7 @@ LossSum Model::backward_input(device::Stream& stream, const Batch& batch, int se
   LossSum loss;
   MutableView& behind = n.gradients.back().behind;
   if (n.head) {
-    loss = forward_backward_loss(stream, *n.head, micro, gradient_scale, n.buffers, n.head_saved, micro.of(behind));
+    loss = forward_backward_loss(stream, *n.head, micro, gradient_scale, n.buffers, n.head_saved, micro.own_of(behind));
   } else {
     // The weights' gradients still need this one when the next may arrive already.
     std::swap(behind, n.incoming);
@@ -151,10 +151,10 @@ void Model::backward_weight(device::Stream& stream, const Batch& batch, int set,
   check(n.size.training && !n.one_stage(), "the parts of backward are those of one of several stages, in training");
   const MicroBatch micro = n.micro_batch(batch, false, set);
   if (n.head) report_head(n.parts, n.shard, ready);
-  model::backward_weight(stream, n.blocks, micro, n.gradients,
+  model::backward_weight(stream, n.blocks, micro, n.buffers, n.gradients,
                          [&](std::size_t block) { report_block(n.parts, block, ready); });
   if (!n.embedding) return;
-  model::backward(stream, *n.embedding, micro, micro.of(n.gradients.front().before));
+  model::backward(stream, *n.embedding, micro, n.buffers.whole, micro.own_of(n.gradients.front().before));
   report_embeddings(n.parts, ready);
 }
 
@@ -167,19 +167,19 @@ MutableView Model::input(const Batch& batch, int set, int chunk) {
 View Model::output(const Batch& batch, int set, int chunk) {
   Network& n = *networks_[static_cast<std::size_t>(chunk)];
   check(!n.shard.last, "a chunk before another has an output");
-  return n.micro_batch(batch, false, set).of(n.buffers.branch);
+  return n.micro_batch(batch, false, set).own_of(n.buffers.branch);
 }
 
 MutableView Model::output_gradient(const Batch& batch, int chunk) {
   Network& n = *networks_[static_cast<std::size_t>(chunk)];
   check(n.size.training && !n.shard.last, "a chunk before another has a gradient of its output");
-  return n.micro_batch(batch, false).of(n.incoming);
+  return n.micro_batch(batch, false).own_of(n.incoming);
 }
 
 View Model::input_gradient(const Batch& batch, int chunk) {
   Network& n = *networks_[static_cast<std::size_t>(chunk)];
   check(n.size.training && !n.shard.first, "a chunk behind another has a gradient of its input");
-  return n.micro_batch(batch, false).of(n.gradients.front().before);
+  return n.micro_batch(batch, false).own_of(n.gradients.front().before);
 }
 
 std::size_t Model::activation_bytes() const {

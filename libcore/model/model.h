@@ -6,7 +6,8 @@
 // its part of the heads, of the ffn width and of the vocabulary, and gets the same losses. The group sums, in forward,
 // the embedding's rows and the two branches of a block, and exchanges the classifier's statistics; in backward, the
 // gradients of the inputs of a block's two halves and of the classifier. Gradients of whole tensors (norms, positions,
-// biases behind a sum) come out equal on all its ranks.
+// biases behind a sum) come out equal on all its ranks. Under sequence parallelism (sequence_parallel.h) a norm's
+// gradient is that of the rank's own rows: partial_gradients() names it.
 #pragma once
 
 #include <cstdint>
@@ -89,9 +90,9 @@ class Model {
   // The loss of the last chunk after forward(), where nothing will be trained.
   LossSum loss(device::Stream& stream, const Batch& batch, int set, int chunk = 0);
   bool has_loss(int chunk) const;  // it is the model's last
-  // [B T, C] of the micro-batch `batch`. input(): until the set's backward_weight(); output(): until the chunk's next
-  // forward(); output_gradient(): may be written as soon as the last backward_input() is done; input_gradient(): until
-  // the next backward_input().
+  // [R, C] of the micro-batch `batch`: its B T rows, or this rank's own of them. input(): until the set's
+  // backward_weight(); output(): until the chunk's next forward(); output_gradient(): may be written as soon as the
+  // last backward_input() is done; input_gradient(): until the next backward_input().
   tensor::MutableView input(const Batch& batch, int set, int chunk = 0);
   tensor::View output(const Batch& batch, int set, int chunk = 0);
   tensor::MutableView output_gradient(const Batch& batch, int chunk = 0);

@@ -24,11 +24,13 @@ Model::Network::Network(device::Stream& stream, const Config& model, Parameters&
       parts(parts_of(parameters.table(), part, model.layers)),
       rotary(model.architecture == Architecture::kLlama ? make_rotary_table(model, extent.sequence) : RotaryTable{}),
       blocks(make_blocks(stream, model, parameters, rotary, part, activation_sets, extent.training)) {
-  const std::int64_t rows = size.batch * size.sequence;
+  const std::int64_t rows = size.batch * size.sequence, own_rows = shard.most_own_rows(rows);
+  const bool split = shard.row_peers() != nullptr;
+  if (split) shares.resize(static_cast<std::size_t>(shard.tensor_size));
   const DType dtype = parameters.compute_dtype();
   if (shard.first) embedding = make_embedding(parameters, config, shard);
-  plan(workspace, blocks, local, rows, dtype);
-  plan(workspace, buffers, local, rows, dtype, size.training);
+  plan(workspace, blocks, local, rows, own_rows, dtype);
+  plan(workspace, buffers, local, rows, own_rows, split, dtype, size.training);
   if (shard.last) {
     head = make_head(stream, config, parameters, shard);
     head_saved.norms.resize(static_cast<std::size_t>(sets));
@@ -43,7 +45,7 @@ Model::Network::Network(device::Stream& stream, const Config& model, Parameters&
 void Model::Network::plan_gradients(std::int64_t rows, DType dtype) {
   gradients.resize(static_cast<std::size_t>(shard.layers.size()));
   if (one_stage()) return;
-  const tensor::Shape stream_shape{rows, config.width};
+  const tensor::Shape stream_shape{shard.most_own_rows(rows), config.width};
   for (BlockGradients& block : gradients) {
     workspace.plan(block.behind, stream_shape, dtype);
     workspace.plan(block.middle, stream_shape, dtype);
@@ -118,16 +120,28 @@ MicroBatch Model::Network::micro_batch(const Batch& batch, bool with_targets, in
     micro.positions = {positions, DType::kI32, {micro.rows()}};
   }
   check_ids(micro, config);
+  share_rows(micro);
   return micro;
 }
 
+void Model::Network::share_rows(MicroBatch& micro) {
+  micro.row_peers = shard.row_peers();
+  if (micro.row_peers == nullptr) return;
+  for (int rank = 0; rank < shard.tensor_size; ++rank) {
+    const parallel::Range rows = parallel::partition(micro.rows(), shard.tensor_size, rank);
+    shares[static_cast<std::size_t>(rank)] = rows.size() * config.width;
+    if (rank == shard.tensor_rank) micro.own = rows;
+  }
+  micro.shares = shares;
+}
+
 void Model::Network::forward(device::Stream& stream, const MicroBatch& micro, bool saving) {
-  if (embedding) model::forward(stream, *embedding, micro, model::input(blocks, micro, saving));
+  if (embedding) model::forward(stream, *embedding, micro, buffers.whole, model::input(blocks, micro, saving));
   const Residual residual = model::forward(stream, local, blocks, micro, buffers, saving);
   if (head) {
     forward_norm(stream, *head, micro, residual, head_saved);
-  } else {
-    ops::add(stream, residual.sum, micro.of(buffers.branch));
+  } else if (micro.own_rows().size() > 0) {
+    ops::add(stream, residual.sum, micro.own_of(buffers.branch));
   }
 }
 

@@ -22,6 +22,8 @@ struct Model::Network {
   MicroBatch micro_batch(const Batch& batch, bool with_targets, int set = 0);
   // From the embedding, or the input of the stage, to the final norm, or the output of the stage.
   void forward(device::Stream& stream, const MicroBatch& micro, bool saving);
+  // Which rows of the stream are this rank's, where they are split.
+  void share_rows(MicroBatch& micro);
   void plan_gradients(std::int64_t rows, tensor::DType dtype);
   void connect_gradients();
 
@@ -41,8 +43,9 @@ struct Model::Network {
   // In one stage all blocks share buffers.dx, buffers.branch (which backward has no other use for) and buffers.dqkv. In
   // several, every block has its own, because the weights' gradients come after all blocks' inputs'.
   GradientsOfBlock gradients;
-  tensor::MutableView incoming;           // [B T, C] where the next gradient of the stage's output is received
+  tensor::MutableView incoming;           // [R, C] where the next gradient of the stage's output is received
   tensor::MutableView default_positions;  // [B T] i32: 0 .. T-1 in every sequence
+  std::vector<std::int64_t> shares;       // MicroBatch::shares
 };
 
 }  // namespace convoy::model

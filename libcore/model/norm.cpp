@@ -32,16 +32,17 @@ void plan(Workspace& workspace, NormActivations& activations, const Config& conf
 
 namespace {
 
-// The first rows() values of a vector that has one for each row.
+// The values of a vector that has one for each of the rank's rows.
 MutableView per_row(const MicroBatch& micro, const MutableView& values) {
-  return {values.data, values.dtype, {micro.rows()}, 0};
+  return {values.data, values.dtype, {micro.own_rows().size()}, 0};
 }
 
 }  // namespace
 
 void forward(device::Stream& stream, const Norm& norm, const MicroBatch& micro, View residual, View branch,
              NormActivations& saved) {
-  const MutableView sum = micro.of(saved.sum);
+  if (micro.own_rows().size() == 0) return;
+  const MutableView sum = micro.own_of(saved.sum);
   const View x = residual.present() ? residual : View(sum);
   const MutableView written_sum = branch.present() ? sum : MutableView{};
   if (norm.bias.present()) {
@@ -51,7 +52,7 @@ void forward(device::Stream& stream, const Norm& norm, const MicroBatch& micro, 
                                     .bias = norm.bias,
                                     .epsilon = norm.epsilon,
                                     .sum = written_sum,
-                                    .y = micro.of(saved.y),
+                                    .y = micro.own_of(saved.y),
                                     .mean = per_row(micro, saved.mean),
                                     .rstd = per_row(micro, saved.rstd)});
   } else {
@@ -60,17 +61,18 @@ void forward(device::Stream& stream, const Norm& norm, const MicroBatch& micro, 
                                   .weight = norm.weight,
                                   .epsilon = norm.epsilon,
                                   .sum = written_sum,
-                                  .y = micro.of(saved.y),
+                                  .y = micro.own_of(saved.y),
                                   .rstd = per_row(micro, saved.rstd)});
   }
 }
 
 void backward(device::Stream& stream, const Norm& norm, const MicroBatch& micro, const NormActivations& saved, View dy,
               View dsum, MutableView dx) {
+  if (micro.own_rows().size() == 0) return;
   if (norm.bias.present()) {
     ops::layernorm_backward(stream, {.dy = dy,
                                      .dsum = dsum,
-                                     .sum = micro.of(saved.sum),
+                                     .sum = micro.own_of(saved.sum),
                                      .weight = norm.weight,
                                      .mean = per_row(micro, saved.mean),
                                      .rstd = per_row(micro, saved.rstd),
@@ -80,7 +82,7 @@ void backward(device::Stream& stream, const Norm& norm, const MicroBatch& micro,
   } else {
     ops::rmsnorm_backward(stream, {.dy = dy,
                                    .dsum = dsum,
-                                   .sum = micro.of(saved.sum),
+                                   .sum = micro.own_of(saved.sum),
                                    .weight = norm.weight,
                                    .rstd = per_row(micro, saved.rstd),
                                    .dx = dx,

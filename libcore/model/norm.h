@@ -19,7 +19,7 @@ struct Norm {
   float epsilon = 1e-5f;
 };
 
-// What one application of a norm keeps; each [rows of the largest micro-batch, ...].
+// What one application of a norm keeps; each [a rank's rows of the largest micro-batch, ...].
 struct NormActivations {
   tensor::MutableView sum;   // [B T, C] the residual stream here
   tensor::MutableView y;     // [B T, C]

@@ -34,18 +34,21 @@ class TableBuilder {
     table_.push_back({prefix_ + name, {size}, Init::kZero, 0.0, false, Split::kRows, unit, false, layer_});
   }
   // A bias of a product whose inputs are split over ranks: added once, after the sum over them.
-  void whole_bias(const std::string& name, std::int64_t size) { whole(name, {size}, Init::kZero, 0.0, false); }
-  void norm_weight(const std::string& name, std::int64_t size) { whole(name, {size}, Init::kOne, 0.0, false); }
-  // Learned positions: every rank adds its own rows' gradient under sequence parallelism.
+  // The gradient of its outputs is there for all rows, because its weight's needs them.
+  void whole_bias(const std::string& name, std::int64_t size) { whole(name, {size}, Init::kZero, 0.0, false, false); }
+  // A norm sees a rank's own rows alone.
+  void norm_weight(const std::string& name, std::int64_t size) { whole(name, {size}, Init::kOne, 0.0, false, true); }
+  void norm_bias(const std::string& name, std::int64_t size) { whole(name, {size}, Init::kZero, 0.0, false, true); }
+  // Learned positions: added to all rows, as those of the vocabulary are.
   void positions(const std::string& name, std::int64_t rows, std::int64_t columns) {
-    whole(name, {rows, columns}, Init::kNormal, std_, true);
+    whole(name, {rows, columns}, Init::kNormal, std_, true, false);
   }
 
   std::vector<Parameter> take() { return std::move(table_); }
 
  private:
-  void whole(const std::string& name, const tensor::Shape& shape, Init init, double std, bool decays) {
-    table_.push_back({prefix_ + name, shape, init, std, decays, Split::kReplicated, SplitUnit::kNone, true, layer_});
+  void whole(const std::string& name, const tensor::Shape& shape, Init init, double std, bool decays, bool partial) {
+    table_.push_back({prefix_ + name, shape, init, std, decays, Split::kReplicated, SplitUnit::kNone, partial, layer_});
   }
 
   double std_;
@@ -65,7 +68,7 @@ std::vector<Parameter> gpt2_table(const Config& config) {
   for (int layer = 0; layer < config.layers; ++layer) {
     table.scope(layer, fmt::format("transformer.h.{}.", layer));
     table.norm_weight("ln_1.weight", c);
-    table.whole_bias("ln_1.bias", c);
+    table.norm_bias("ln_1.bias", c);
     for (const char* part : {"q", "k", "v"})
       table.matrix(fmt::format("attn.{}_attn.weight", part), {c, c}, Split::kColumns, SplitUnit::kHead);
     for (const char* part : {"q", "k", "v"})
@@ -73,7 +76,7 @@ std::vector<Parameter> gpt2_table(const Config& config) {
     table.residual_matrix("attn.c_proj.weight", {c, c}, Split::kRows, SplitUnit::kHead);
     table.whole_bias("attn.c_proj.bias", c);
     table.norm_weight("ln_2.weight", c);
-    table.whole_bias("ln_2.bias", c);
+    table.norm_bias("ln_2.bias", c);
     table.matrix("mlp.c_fc.weight", {c, f}, Split::kColumns, SplitUnit::kFfn);
     table.split_bias("mlp.c_fc.bias", f, SplitUnit::kFfn);
     table.residual_matrix("mlp.c_proj.weight", {f, c}, Split::kRows, SplitUnit::kFfn);
@@ -81,7 +84,7 @@ std::vector<Parameter> gpt2_table(const Config& config) {
   }
   table.scope(static_cast<int>(config.layers), "transformer.");
   table.norm_weight("ln_f.weight", c);
-  table.whole_bias("ln_f.bias", c);
+  table.norm_bias("ln_f.bias", c);
   table.scope(static_cast<int>(config.layers), "");
   if (!config.tied_embeddings)
     table.matrix("lm_head.weight", {config.vocabulary, c}, Split::kRows, SplitUnit::kVocabulary);

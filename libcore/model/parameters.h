@@ -30,7 +30,7 @@ struct Parameter {
   bool decays = false;  // weight decay applies: logical 2-D tensors
   Split split = Split::kReplicated;
   SplitUnit unit = SplitUnit::kNone;
-  bool partial = false;  // its gradient is a partial sum over the TP group (under sequence parallelism)
+  bool partial = false;  // under sequence parallelism, its gradient is a partial sum: of the rank's own rows
   int layer = -1;        // -1: before the layers (embeddings); L: after them (final norm, head)
 };
 

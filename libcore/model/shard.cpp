@@ -76,7 +76,8 @@ std::vector<Shard> shards_at(const Config& config, const parallel::Layout& layou
                       .tensor_size = layout.tensor,
                       .layers = parallel::layers_of(layout, config.layers, chunk),
                       .first = chunk == 0,
-                      .last = chunk == layout.chunks() - 1});
+                      .last = chunk == layout.chunks() - 1,
+                      .sequence_parallel = layout.sequence_parallel});
   }
   return chunks;
 }
@@ -129,7 +130,8 @@ std::vector<LocalParameter> local_parameters(const Config& config, std::span<con
     if (parameter.split == Split::kReplicated) copies = shard.tensor_size;
     if (parameter.unit == SplitUnit::kKeyValueHead) copies = key_value_copies(config, shard);
     mine.primary = !is_copy && shard.tensor_rank % copies == 0;
-    mine.partial = parameter.unit == SplitUnit::kKeyValueHead && copies > 1;
+    const bool of_own_rows = parameter.partial && shard.sequence_parallel;
+    mine.partial = copies > 1 && (of_own_rows || parameter.unit == SplitUnit::kKeyValueHead);
     mine.part = shard.tensor_rank / copies;
     mine.parts = shard.tensor_size / copies;
     local.push_back(std::move(mine));

@@ -20,9 +20,15 @@ struct Shard {
   int tensor_rank = 0, tensor_size = 1;
   parallel::Range layers;          // of the model
   bool first = true, last = true;  // holds the embedding; holds the final norm and the head
+  bool sequence_parallel = false;  // the rows of the residual stream are split over the group
 
   // Those who hold the other parts of this rank's matrices; null if there are none.
   comm::Communicator* peers() const { return tensor_size > 1 ? tensor_group : nullptr; }
+  comm::Communicator* row_peers() const { return sequence_parallel ? peers() : nullptr; }
+  // Of `rows` rows of the residual stream, how many a rank of the group has at most.
+  std::int64_t most_own_rows(std::int64_t rows) const {
+    return row_peers() == nullptr ? rows : parallel::partition(rows, tensor_size, 0).size();
+  }
 };
 
 Shard whole_model(const Config& config);

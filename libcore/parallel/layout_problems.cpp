@@ -66,6 +66,13 @@ void add_tensor_problems(std::int64_t tensor, const ModelExtents& model, Problem
     add(fmt::format("an ffn width of {} leaves a rank without any", model.ffn_width));
 }
 
+void add_sequence_problems(const Layout& layout, Problems& problems) {
+  if (!layout.sequence_parallel || layout.tensor != 1) return;
+  problems.push_back(
+      "--sequence-parallel: rows are shared by tensor-parallel ranks, and there is 1; nearest legal values: "
+      "--tensor-parallel 2, or without it");
+}
+
 void add_world_problems(const Layout& layout, int world, Problems& problems) {
   const std::int64_t product = std::int64_t{layout.tensor} * layout.pipeline;
   if (world % product != 0) {
@@ -187,6 +194,7 @@ std::vector<std::string> layout_problems(const Layout& layout, int world, const 
   const bool has_pipeline = !below_one("pipeline-parallel", layout.pipeline, problems);
   const bool has_mesh = has_tensor && has_pipeline;
   if (has_tensor) add_tensor_problems(layout.tensor, model, problems);
+  add_sequence_problems(layout, problems);
   const bool has_chunks = !below_one("virtual-stages", layout.virtual_stages, problems);
   if (has_pipeline && has_chunks) {
     add_schedule_problems(layout, problems);

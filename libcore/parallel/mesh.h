@@ -32,6 +32,7 @@ struct Layout {
   std::vector<std::int64_t> pipeline_split = {};  // layers a chunk, in model order; empty: partition()
   int virtual_stages = 1;                         // chunks of layers a stage
   RankOrder rank_order = kTensorPipelineData;
+  bool sequence_parallel = false;  // tensor ranks share the rows of the residual stream too
 
   int world() const { return tensor * pipeline * data; }
   int chunks() const { return pipeline * virtual_stages; }  // of the model

@@ -51,6 +51,7 @@ std::string batch_line(const PreparedRun& run) {
 std::string layout_line(const parallel::Layout& layout) {
   std::string schedule = layout.pipeline == 1 ? "" : fmt::format(", {}", parallel::name_of(layout.schedule));
   if (layout.virtual_stages > 1) schedule += fmt::format(" of {} chunks a stage", layout.virtual_stages);
+  if (layout.sequence_parallel) schedule += ", sequence parallel";
   return fmt::format("layout  {} ranks = {} tensor x {} pipeline x {} data parallel, neighbours {}, ZeRO {}{}",
                      layout.world(), layout.tensor, layout.pipeline, layout.data, parallel::text_of(layout.rank_order),
                      layout.zero, schedule);

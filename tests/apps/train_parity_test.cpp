@@ -363,6 +363,29 @@ INSTANTIATE_TEST_SUITE_P(
                                                   "dp,pp,tp", "--zero", "1"}}})),
     layout_test_name);
 
+INSTANTIATE_TEST_SUITE_P(
+    SequenceParallel, LayoutParity,
+    testing::Combine(
+        testing::Values("gpt2-tiny", "llama-gqa"),
+        testing::Values(LayoutCase{"tp2 sp", {2, {"--tensor-parallel", "2", "--sequence-parallel"}}},
+                        LayoutCase{"tp4 sp dp2 zero1",
+                                   {8,
+                                    {"--tensor-parallel", "4", "--sequence-parallel", "--micro-batch-size", "2", "--zero",
+                                     "1"}}})),
+    layout_test_name);
+
+// 66 rows on four ranks, 74 on three.
+INSTANTIATE_TEST_SUITE_P(UnevenRows, LayoutParity,
+                         testing::Values(std::tuple{"llama-tied",
+                                                    LayoutCase{"tp4 sp", {4, {"--tensor-parallel", "4",
+                                                                              "--sequence-parallel"}}}},
+                                         std::tuple{"gpt2-docmask",
+                                                    LayoutCase{"tp3 sp pp2",
+                                                               {6,
+                                                                {"--tensor-parallel", "3", "--sequence-parallel",
+                                                                 "--pipeline-parallel", "2"}}}}),
+                         layout_test_name);
+
 // Four and eight ranks share its two key/value heads.
 INSTANTIATE_TEST_SUITE_P(
     SharedHeads, LayoutParity,

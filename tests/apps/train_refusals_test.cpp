@@ -151,6 +151,9 @@ TEST_F(Refusals, AnotherWorldThanExpected) {
 TEST_F(Refusals, LayoutsThatCannotBe) {
   expect_refused({"--tensor-parallel", "3"}, 2, {"--tensor-parallel 3", "4 heads"});
   expect_refused({"--pipeline-parallel", "9"}, 2, {"--pipeline-parallel 9", "layer"});
+  expect_refused({"--virtual-stages", "2", "--sequence-parallel"}, 2,
+                 {"--virtual-stages 2", "--schedule interleaved", "--sequence-parallel", "--tensor-parallel 2"});
+  expect_refused({"--rank-order", "tp,dp"}, 2, {"--rank-order tp,dp", "tp,dp,pp"});
 }
 
 TEST_F(Refusals, ARampThatCannotBe) {

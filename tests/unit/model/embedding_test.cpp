@@ -28,11 +28,11 @@ TEST_F(EmbeddingTest, Gpt2AddsTheTablesRowsOfTokenAndPosition) {
   set(parameters.weight(0), {1, 2, 3});
   set(parameters.weight(1), {10, 20});
   const Embedding embedding = make_embedding(parameters, config);
-  forward(stream, embedding, micro, y.mutable_view());
+  forward(stream, embedding, micro, {}, y.mutable_view());
   EXPECT_THAT(values_of(y.view()), ElementsAre(13, 21, 13));
-  const tensor::Tensor dy = tensor_of({3, 1}, {1, 2, 4});
+  tensor::Tensor dy = tensor_of({3, 1}, {1, 2, 4});
   set(parameters.gradient(0), {100, 100, 100});
-  backward(stream, embedding, micro, dy.view());
+  backward(stream, embedding, micro, {}, dy.mutable_view());
   EXPECT_THAT(values_of(parameters.gradient(0)), ElementsAre(102, 100, 105));
   EXPECT_THAT(values_of(parameters.gradient(1)), ElementsAre(5, 2));
 }
@@ -40,7 +40,7 @@ TEST_F(EmbeddingTest, Gpt2AddsTheTablesRowsOfTokenAndPosition) {
 TEST_F(EmbeddingTest, LlamaHasNoTableOfPositions) {
   Parameters parameters({{.name = "model.embed_tokens.weight", .shape = {3, 1}}}, tensor::DType::kF32, true);
   set(parameters.weight(0), {1, 2, 3});
-  forward(stream, make_embedding(parameters, config), micro, y.mutable_view());
+  forward(stream, make_embedding(parameters, config), micro, {}, y.mutable_view());
   EXPECT_THAT(values_of(y.view()), ElementsAre(3, 1, 3));
 }
 

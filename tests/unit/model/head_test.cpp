@@ -39,7 +39,7 @@ struct HeadTest : testing::Test {
                                      tensor::DType::kF32, true);
     for (std::uint64_t i = 0; i < kVocabulary * kWidth; ++i) parameters->weight(0).as<float>()[i] = normal_at(1, i);
     set(parameters->weight(1), {1, 1, 1});
-    plan(workspace, buffers, config, kRows, tensor::DType::kF32, true);
+    plan(workspace, buffers, config, kRows, kRows, false, tensor::DType::kF32, true);
     plan(workspace, saved, config, kRows, tensor::DType::kF32, true);
     workspace.allocate();
     for (std::uint64_t i = 0; i < kRows * kWidth; ++i) saved.norms[0].sum.as<float>()[i] = normal_at(2, i);
@@ -82,7 +82,7 @@ Expected expected_of(const HeadTest& test, double scale) {
 TEST_F(HeadTest, TheLossOfManyBlocksIsTheSumOverTheirRows) {
   const Head head = make(false);
   ASSERT_GT(kRows, 2 * saved.logits.rows());
-  const LossSum loss = forward_loss(stream, head, micro, saved);
+  const LossSum loss = forward_loss(stream, head, micro, buffers, saved);
   EXPECT_EQ(loss.targets, kRows - (kRows + 6) / 7);
   EXPECT_NEAR(loss.sum, expected_of(*this, 1.0).loss, 1e-6 * loss.sum);
 }

@@ -89,6 +89,7 @@ TEST(ParameterTable, SplitsColumnParallelOutputsAndRowParallelInputs) {
   EXPECT_EQ(find(llama, "model.layers.0.mlp.gate_proj.weight").split, Split::kRows);     // [out, in]: outputs
   EXPECT_EQ(find(llama, "model.layers.0.mlp.down_proj.weight").split, Split::kColumns);  // [out, in]: inputs
   EXPECT_TRUE(find(llama, "model.norm.weight").partial);
+  EXPECT_FALSE(find(llama, "model.layers.0.self_attn.o_proj.weight").partial);
   const std::vector<Parameter> gpt2 = parameter_table(preset("gpt2-124m"));
   EXPECT_EQ(find(gpt2, "transformer.h.0.mlp.c_fc.weight").split, Split::kColumns);  // [in, out]: outputs
   EXPECT_EQ(find(gpt2, "transformer.h.0.mlp.c_fc.bias").split, Split::kRows);

@@ -174,6 +174,22 @@ TEST(Shard, RanksShareAKeyValueHeadWhereThereAreFewerOfThem) {
   }
 }
 
+TEST(Shard, UnderSequenceParallelismNormsArePartialAndNothingElse) {
+  Config config = gpt2_tiny();
+  Shard shard = tensor_part(config, 1, 2);
+  shard.sequence_parallel = true;
+  for (const LocalParameter& parameter : local_parameters(config, shard)) {
+    const bool norm = parameter.name.find("ln_") != std::string::npos;
+    EXPECT_EQ(parameter.partial, norm) << parameter.name;
+    if (norm) {
+      EXPECT_EQ(parameter.parts, 1) << parameter.name;
+    }
+  }
+  shard.tensor_size = 1;
+  shard.tensor_rank = 0;
+  for (const LocalParameter& parameter : local_parameters(config, shard)) EXPECT_FALSE(parameter.partial);
+}
+
 TEST(Shard, NothingIsPartialWhereRanksHaveKeyValueHeadsOfTheirOwn) {
   const Config config = llama_gqa();
   Parameters parameters(local_parameters(config, tensor_part(config, 1, 2)), tensor::DType::kF32, true);

@@ -49,20 +49,21 @@ struct Data {
   std::vector<Tensor> tokens, targets, positions;
   std::vector<Batch> batches;
 
-  Data(const Config& config, int micro_batches, bool documents) {
-    const auto filled = [](std::int64_t factor, std::int64_t offset, std::int64_t modulus) {
-      Tensor made({kBatch, kSequence}, DType::kI32);
-      for (std::int64_t i = 0; i < kBatch * kSequence; ++i)
+  Data(const Config& config, int micro_batches, bool documents, std::int64_t batch = kBatch,
+       std::int64_t sequence = kSequence) {
+    const auto filled = [&](std::int64_t factor, std::int64_t offset, std::int64_t modulus) {
+      Tensor made({batch, sequence}, DType::kI32);
+      for (std::int64_t i = 0; i < batch * sequence; ++i)
         made.as<std::int32_t>()[i] = static_cast<std::int32_t>((i * factor + offset) % modulus);
       return made;
     };
     for (int i = 0; i < micro_batches; ++i) {
       tokens.push_back(filled(5, 3 + i, config.vocabulary));
       targets.push_back(filled(7, 1 + 2 * i, config.vocabulary));
-      targets.back().as<std::int32_t>()[4 + i] = ops::kIgnoredTarget;
-      Tensor position({kBatch, kSequence}, DType::kI32);
-      for (std::int64_t j = 0; j < kBatch * kSequence; ++j) {
-        const std::int64_t t = j % kSequence;
+      targets.back().as<std::int32_t>()[(4 + i) % (batch * sequence)] = ops::kIgnoredTarget;
+      Tensor position({batch, sequence}, DType::kI32);
+      for (std::int64_t j = 0; j < batch * sequence; ++j) {
+        const std::int64_t t = j % sequence;
         position.as<std::int32_t>()[j] = static_cast<std::int32_t>(t < 3 + i % 2 ? t : t - (3 + i % 2));
       }
       positions.push_back(std::move(position));
@@ -216,6 +217,62 @@ TEST_P(Sharded, InterleavedChunksComputeWhatOneRankComputes) {
   }
 }
 
+bool is_norm(const std::string& name) {
+  return name.find("norm") != std::string::npos || name.find("ln_") != std::string::npos;
+}
+
+// Fourteen rows on two and four ranks: 7 and 7, or 4, 4, 3 and 3. A product adds what it adds without sequence
+// parallelism, in the same order; a norm's gradient is a sum of the ranks' sums over their rows.
+TEST_P(Sharded, SplitRowsComputeWhatOneRankComputes) {
+  constexpr int kMicroBatches = 3;
+  Config four = config;
+  four.layers = 4;
+  const Data data(four, kMicroBatches, GetParam().documents);
+  Outcome one;
+  run_step(four, options_of(1, 1, kMicroBatches), data, one);
+  for (ShardedOptions options : {options_of(2, 1, kMicroBatches), options_of(4, 1, kMicroBatches),
+                                 options_of(2, 2, kMicroBatches), interleaved(2, 2, 2, kMicroBatches)}) {
+    SCOPED_TRACE(testing::Message() << "tensor " << options.layout.tensor << ", chunks " << options.layout.chunks());
+    Outcome whole, got;
+    run_step(four, options, data, whole);
+    options.layout.sequence_parallel = true;
+    run_step(four, options, data, got);
+    EXPECT_EQ(got.evaluated.sum, whole.evaluated.sum);
+    EXPECT_EQ(got.trained.sum, whole.trained.sum);
+    EXPECT_NEAR(got.norm, one.norm, kRounding * one.norm);
+    expect_near(got.gradients, one.gradients);
+    for (const auto& [name, tensor] : whole.gradients.tensors()) {
+      if (is_norm(name)) continue;
+      const std::size_t bytes = static_cast<std::size_t>(tensor.shape().count()) * sizeof(float);
+      EXPECT_EQ(std::memcmp(got.gradients.tensors().at(name).as<float>(), tensor.as<float>(), bytes), 0) << name;
+    }
+  }
+}
+
+// Three rows and one row on four ranks.
+TEST(ShardedModel, ARankMayHaveNoRows) {
+  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kLlama}) {
+    for (const std::int64_t sequence : {3, 1}) {
+      for (const int pipeline : {1, 3}) {
+        const Config config = tiny(architecture, false);
+        const Data data(config, 2, false, 1, sequence);
+        ShardedOptions options = options_of(1, 1, 2);
+        options.batch = 1;
+        options.sequence = sequence;
+        Outcome one, got;
+        run_step(config, options, data, one);
+        options.layout.tensor = 4;
+        options.layout.pipeline = pipeline;
+        options.layout.sequence_parallel = true;
+        run_step(config, options, data, got);
+        EXPECT_NEAR(got.evaluated.sum, one.evaluated.sum, kRounding * one.evaluated.sum);
+        EXPECT_NEAR(got.norm, one.norm, kRounding * one.norm);
+        expect_near(got.gradients, one.gradients);
+      }
+    }
+  }
+}
+
 class ShardedUntied : public Sharded {};
 
 // Nothing is added in another order. (The two uses of a tied embedding would be.)
@@ -309,6 +366,44 @@ TEST(ShardedModel, ASharedKeyValueHeadHasAnotherGradientIfItsTermsAreNotSummed) 
     });
   }
   EXPECT_GT(std::abs(norms[0] - norms[1]), 0.01 * norms[0]);
+}
+
+TEST(ShardedModel, ANormOfSplitRowsHasAnotherGradientIfItsTermsAreNotSummed) {
+  const Config config = tiny(Architecture::kGpt2, false);
+  const Data data(config, 1, false);
+  double norms[2] = {};
+  for (const bool sum : {true, false}) {
+    ShardedOptions options = options_of(2, 1, 1);
+    options.layout.sequence_parallel = true;
+    options.sum_partial = sum;
+    comm::run_ranks(2, [&](comm::Communicator& world) {
+      ShardedRun run(world, config, options, {});
+      fill(run);
+      run.accumulate(data.batches, kScale);
+      const double norm = run.gradient_norm();
+      if (world.rank() == 0) norms[sum ? 0 : 1] = norm;
+    });
+  }
+  EXPECT_GT(std::abs(norms[0] - norms[1]), 0.001 * norms[0]);
+}
+
+TEST(ShardedModel, SplitRowsKeepFewerActivations) {
+  const Config config = tiny(Architecture::kLlama, false);
+  comm::run_ranks(2, [&](comm::Communicator& world) {
+    device::Stream stream(ops::cpu_backend(), 1);
+    std::size_t bytes[2] = {};
+    for (const bool split : {false, true}) {
+      Shard shard = whole_model(config);
+      shard.tensor_group = &world;
+      shard.tensor_rank = world.rank();
+      shard.tensor_size = 2;
+      shard.sequence_parallel = split;
+      Parameters parameters(local_parameters(config, shard), DType::kF32, true);
+      bytes[split ? 1 : 0] =
+          Model(stream, config, parameters, shard, {.batch = 8, .sequence = kSequence}).activation_bytes();
+    }
+    EXPECT_LT(bytes[1], bytes[0]);
+  });
 }
 
 TEST(ShardedModel, KeepsFewerBytesThanTheWholeModel) {

@@ -110,6 +110,14 @@ TEST(Mesh, AChunkWithoutLayersIsRefused) {
       ElementsAre("--pipeline-split 2,2: 2 entries for 4 chunks; nearest legal values: 1,1,1,1"));
 }
 
+TEST(Mesh, RowsAreSharedByTensorParallelRanks) {
+  EXPECT_THAT(problems({.tensor = 2, .sequence_parallel = true}, 2), IsEmpty());
+  EXPECT_THAT(
+      problems({.sequence_parallel = true}, 1),
+      ElementsAre("--sequence-parallel: rows are shared by tensor-parallel ranks, and there is 1; nearest legal "
+                  "values: --tensor-parallel 2, or without it"));
+}
+
 TEST(Mesh, ALegalLayoutHasNoProblems) {
   EXPECT_THAT(problems({}, 1), IsEmpty());
   EXPECT_THAT(problems({.tensor = 4, .pipeline = 4, .data = 2, .zero = 1}, 32), IsEmpty());

@@ -48,7 +48,10 @@ std::vector<parallel::Layout> layouts() {
           {.pipeline = 3, .schedule = ScheduleKind::kGpipe},
           {.tensor = 2, .pipeline = 2, .data = 2, .zero = 1},
           {.tensor = 2, .pipeline = 2, .data = 2, .pipeline_split = {1, 2}},
-          {.tensor = 2, .pipeline = 3, .data = 2, .zero = 1, .rank_order = parallel::rank_order_of("pp,dp,tp")}};
+          {.tensor = 2, .pipeline = 3, .data = 2, .zero = 1, .rank_order = parallel::rank_order_of("pp,dp,tp")},
+          {.tensor = 2, .sequence_parallel = true},
+          {.tensor = 4, .pipeline = 2, .sequence_parallel = true},
+          {.tensor = 2, .pipeline = 3, .data = 2, .zero = 1, .sequence_parallel = true}};
 }
 
 std::string text(const parallel::Layout& layout) {
@@ -254,6 +257,35 @@ TEST(CheckLayout, NamesTheKeyValueHeadWhoseTermsAreNotSummed) {
   ASSERT_FALSE(names.empty());
   EXPECT_THAT(names, testing::Contains("model.layers.1.self_attn.v_proj.weight"));
   EXPECT_EQ(names.back(), "model.layers.0.self_attn.v_proj.weight");
+}
+
+// Where rows are split, the ranks exchange maxima and sums of the classifier, and then add up the norms' gradients,
+// from the last to the first.
+TEST(CheckLayout, NamesTheNormWhoseTermsAreNotSummed) {
+  std::vector<std::string> names;
+  for (int call = 0;; ++call) {
+    ASSERT_LT(call, 100);
+    const LayoutReport report = check_broken(gpt2({.tensor = 2, .sequence_parallel = true}, 1),
+                                             &parallel::Groups::tensor, Broken::Call::kAllReduce, call, 1, 1);
+    if (report.equal()) break;  // there are no more calls
+    if (report.first->what == Compared::kGradient) names.push_back(report.first->name);
+  }
+  EXPECT_THAT(names, ElementsAre("transformer.ln_f.bias", "transformer.h.1.ln_2.bias", "transformer.h.0.ln_2.bias"));
+}
+
+// Rows that are not gathered, or sums that are not scattered, show as well.
+TEST(CheckLayout, SeesEveryExchangeOfRowsThatIsLeftOut) {
+  for (const Broken::Call kind : {Broken::Call::kAllGather, Broken::Call::kReduceScatter}) {
+    for (int call = 0;; ++call) {
+      ASSERT_LT(call, 100);
+      const LayoutReport report =
+          check_broken(llama({.tensor = 2, .sequence_parallel = true}, 1), &parallel::Groups::tensor, kind, call, 1, 1);
+      if (!report.equal()) continue;
+      // Forward 5 and backward 9 gathers, of two halves of two layers and the ends; as many sums as forward, twice.
+      EXPECT_EQ(call, kind == Broken::Call::kAllGather ? 5 + 4 * 3 + 1 : 2 * 5);
+      break;
+    }
+  }
 }
 
 TEST(CheckLayout, NamesTheTensorWhoseShareIsNotReduced) {

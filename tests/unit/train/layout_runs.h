@@ -16,6 +16,7 @@ struct TinyLayout {
   std::string schedule = "1f1b";
   int virtual_stages = 1;
   std::string rank_order = "tp,pp,dp";
+  bool sequence_parallel = false;
   int ranks() const { return tensor * pipeline * data; }
 };
 
@@ -34,7 +35,9 @@ inline std::vector<TinyLayout> tiny_layouts() {
           {"tp4_dp2_zero1", 4, 1, 2, 1},
           {"pp2_v2", 1, 2, 1, 0, "interleaved", 2},
           {"tp2_pp2_v2_dp2_zero1", 2, 2, 2, 1, "interleaved", 2},
-          {"dp2_pp2_tp2_zero1", 2, 2, 2, 1, "1f1b", 1, "dp,pp,tp"}};
+          {"dp2_pp2_tp2_zero1", 2, 2, 2, 1, "1f1b", 1, "dp,pp,tp"},
+          {"tp4_sp", 4, 1, 1, 0, "1f1b", 1, "tp,pp,dp", true},
+          {"tp2_sp_pp2_dp2_zero1", 2, 2, 2, 1, "1f1b", 1, "tp,pp,dp", true}};
 }
 
 inline config::RunOptions with_layout(config::RunOptions options, const TinyLayout& layout) {
@@ -44,6 +47,7 @@ inline config::RunOptions with_layout(config::RunOptions options, const TinyLayo
   options.layout.schedule = layout.schedule;
   options.layout.virtual_stages = layout.virtual_stages;
   options.layout.rank_order = layout.rank_order;
+  options.layout.sequence_parallel = layout.sequence_parallel;
   options.batch.micro_batch = 2;  // of 8 sequences: two or four micro-batches a replica
   return options;
 }
