@@ -92,9 +92,6 @@ struct JobFile {
 // The name of the chain in a file: its stem, of letters, digits, '.', '_' and '-' alone.
 std::string chain_name(const std::string& path);
 
-// Reads a time limit as sbatch takes it; 0: no such.
-std::int64_t seconds_of_limit(const std::string& time);
-
 // Everything that is wrong between and inside the stages, each behind its table's name: "[merge] ...".
 std::vector<std::string> job_problems(const JobFile& job);
 

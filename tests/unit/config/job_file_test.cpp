@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "libcore/config/sbatch_values.h"
+
 namespace convoy::config {
 namespace {
 
@@ -180,6 +182,78 @@ TEST(JobFile, RefusesMoreRanksThanGpusOfANode) {
   }
   job.train->device = "cpu";
   EXPECT_THAT(job_problems(job), IsEmpty());
+}
+
+TEST(JobFile, CountsTheGpusAmongOtherDevices) {
+  JobFile job = whole_chain();
+  job.train->resources.tasks_per_node = 4;
+  for (const char* gres : {"gpu:4,shard:2", "shard:2,gpu:a100:4(S:0-1)", "gpu:a100:2,gpu:h100:2", "gpus:2", "tmp:1"}) {
+    job.train->resources.gres = gres;
+    EXPECT_THAT(job_problems(job), IsEmpty()) << gres;
+  }
+  for (const char* gres : {"gpu", "shard:4,gpu:3", "gpu:1,gpu:a100:2"}) {
+    job.train->resources.gres = gres;
+    EXPECT_THAT(job_problems(job), ElementsAre(HasSubstr("ntasks-per-node = 4 is more than the"))) << gres;
+  }
+}
+
+TEST(JobFile, RefusesInAnySpellingWhatSubmitGivesItselfOrSubmitsNothing) {
+  JobFile job = whole_chain();
+  for (const char* option : {"--array=1-3", "--arr=1-3", "-a1-3", "-d afterok:1", "--dep=singleton", "-ox.log",
+                             "--outp=x", "-Jx", "-D/tmp"}) {
+    job.train->resources.sbatch = {option};
+    EXPECT_THAT(job_problems(job), ElementsAre(HasSubstr("is given by submit.sh itself"))) << option;
+  }
+  for (const char* option : {"--help", "-h", "-V", "--version", "--test-only", "--usage"}) {
+    job.train->resources.sbatch = {option};
+    EXPECT_THAT(job_problems(job), ElementsAre(HasSubstr("nothing is submitted"))) << option;
+  }
+  for (const char* option : {"-", "--", "", "--comment text", "x"}) {
+    job.train->resources.sbatch = {option};
+    EXPECT_THAT(job_problems(job), ElementsAre(HasSubstr("is no option"))) << option;
+  }
+  job.train->resources.sbatch = {"--exclusive", "--comment=a b", "-Cbig", "-H",          "--open-mode=append",
+                                 "--wait",      "--export=NONE", "-N2",   "--no-requeue"};
+  EXPECT_THAT(job_problems(job), IsEmpty());
+}
+
+TEST(JobFile, RefusesPathsThatLookLikeFlags) {
+  JobFile job = whole_chain();
+  job.site.log_folder = "-logs";
+  job.preprocess->out_folder = "-s";
+  job.merge->out = "--help";
+  job.train->run = "--help";
+  job.export_->checkpoint = "-c";
+  job.export_->out = "-x";
+  job.report->run = "-r";
+  job.report->html = "-h";
+  EXPECT_THAT(job_problems(job),
+              ElementsAre(HasSubstr("[site] log-dir = '-logs' looks like a flag; write ./-logs"),
+                          HasSubstr("[preprocess] out-dir"), HasSubstr("[merge] out"), HasSubstr("[train] out"),
+                          HasSubstr("[export] checkpoint"), HasSubstr("[export] out"), HasSubstr("[report] run"),
+                          HasSubstr("[report] html")));
+}
+
+TEST(JobFile, RefusesWhatNoScriptWouldReadAsItIsWritten) {
+  JobFile job = whole_chain();
+  job.site.container = "env\napptainer exec x.sif";
+  job.site.launcher = "mpirun --bind 'a b'";
+  job.merge->out = "data/";
+  EXPECT_THAT(job_problems(job), ElementsAre(HasSubstr("[site] container"), HasSubstr("[site] launcher"),
+                                             HasSubstr("[merge] out = 'data/' is a folder")));
+  job = whole_chain();
+  job.site.setup = {std::string("module\0load", 11)};
+  EXPECT_THAT(job_problems(job), ElementsAre(HasSubstr("U+0000")));
+  job.site.setup = {"module load a\nmodule load b; echo '\"$x\"'"};
+  EXPECT_THAT(job_problems(job), IsEmpty());
+}
+
+TEST(JobFile, AnElementHasFourCoresUnlessItAsksForOthers) {
+  JobFile job = whole_chain();
+  job.preprocess->threads = 4;
+  EXPECT_THAT(job_problems(job), IsEmpty());
+  job.preprocess->threads = 5;
+  EXPECT_THAT(job_problems(job), ElementsAre(HasSubstr("threads = 5 is more than cpus-per-task = 4")));
 }
 
 TEST(JobFile, RefusesAWarningThatIsTheWholeTime) {
