@@ -10,6 +10,7 @@
 #include "libcore/app/command_line.h"
 #include "libcore/base/error.h"
 #include "libcore/config/shell_assignments.h"
+#include "libcore/data/encode_options.h"
 #include "libcore/train/prepare.h"
 
 namespace convoy::apps::train {
@@ -34,6 +35,17 @@ Texts run_problems(const JobKeys& keys, const config::JobFile& job) {
   for (const std::string& problem : convoy::train::problems_before_data(options, machine_of(keys.train.resources)))
     problems.push_back(fmt::format("[train] {}", problem));
   return problems;
+}
+
+// The next stages take their pairs from it.
+Texts split_problems(const JobKeys& keys) {
+  if (keys.encode.split.empty()) return {};
+  try {
+    data::parse_splits(keys.encode.split);
+  } catch (const ConfigError& error) {
+    return {fmt::format("[preprocess] split = '{}': {}", keys.encode.split, error.what())};
+  }
+  return {};
 }
 
 config::JobFile job_of(const std::string& path, JobKeys& keys, const std::vector<app::ConfigTable>& tables) {
@@ -72,6 +84,7 @@ config::JobFile read_job(const std::string& path) {
   if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty())
     std::filesystem::current_path(folder);
   for (std::string& problem : config::job_problems(job)) problems.push_back(fmt::format("{}: {}", path, problem));
+  for (std::string& problem : split_problems(keys)) problems.push_back(fmt::format("{}: {}", path, problem));
   if (job.train) {
     for (const std::string& problem : run_problems(keys, job)) problems.push_back(fmt::format("{}: {}", path, problem));
   }

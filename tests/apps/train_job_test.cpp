@@ -73,6 +73,17 @@ TEST_F(Job, IsCheckedAsAWholeWhateverTheStage) {
   EXPECT_THAT(result.err, HasSubstr("[export] says how to export, but not where"));
 }
 
+TEST_F(Job, ASplitThatIsNoneIsToldAsSuch) {
+  const std::string rest = "inputs = [\"c\"]\ntokenizer = \"m\"\nshards = 2\nout-dir = \"s\"\n[merge]\nout = \"d\"\n";
+  for (const char* split : {"train", "train=0.5", "train=0.5,train=0.5", "../x=0.5,train=0.5", ",,="}) {
+    const support::ProgramResult result =
+        print(std::string(kTrain) + "[preprocess]\nsplit = \"" + split + "\"\n" + rest, "preprocess");
+    EXPECT_EQ(result.exit_code, 2) << split;
+    EXPECT_THAT(result.err, HasSubstr(std::string("[preprocess] split = '") + split + "'"));
+  }
+  EXPECT_EQ(print(std::string(kTrain) + "[preprocess]\nsplit = \"train=0.5,valid=0.5\"\n" + rest, "preprocess").exit_code, 0);
+}
+
 TEST_F(Job, PathsAreRelativeToItsFolder) {
   folder_.write("sub/model/config.json", "{");
   folder_.write("sub/chain.toml",
