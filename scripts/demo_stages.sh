@@ -104,6 +104,7 @@ out = "first"
 steps = $half
 tensor-parallel = 2
 checkpoint-every = "$((steps / 20))"
+keep-last = 2
 fault = ["slow:rank=3,factor=1.5,phase=backward,steps=$((steps / 10))-$((steps * 4 / 10))"]
 
 [report]
@@ -120,6 +121,7 @@ steps = $steps
 pipeline-parallel = 2
 resume-from = "resharded"
 checkpoint-every = "$((steps / 10))"
+keep-last = 2
 
 [export]
 out = "hf"
