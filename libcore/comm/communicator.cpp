@@ -27,8 +27,9 @@ std::size_t bytes_of(const tensor::View& view) {
 }
 
 void expect_reducible(DType dtype, const char* what) {
-  check(dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI64 || dtype == DType::kBF16,
-        fmt::format("{} reduces fp32, fp64, bf16 and i64, not {}", what, tensor::name_of(dtype)));
+  check(dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI64 || dtype == DType::kBF16 ||
+            dtype == DType::kF16,
+        fmt::format("{} reduces fp32, fp64, bf16, fp16 and i64, not {}", what, tensor::name_of(dtype)));
 }
 
 }  // namespace

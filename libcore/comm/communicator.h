@@ -3,8 +3,8 @@
 // same calls in the same order. The public functions check their arguments (InternalError names what is wrong), then
 // the backend moves the bytes. All are enqueued on the stream: a buffer may be reused, and a result read, after
 // synchronize(); on a host stream that is on return. A reduction's order is a function of (group size, element count)
-// alone, so every backend gives the same bits: element by element in rank order, ((x0 + x1) + x2) + .., bf16 widened to
-// fp32 and rounded once.
+// alone, so every backend gives the same bits: element by element in rank order, ((x0 + x1) + x2) + .., bf16 and fp16
+// widened to fp32 and rounded once.
 //
 // Every call is recorded on its stream's lane, but for those of a group of one, which communicate nothing.
 //
@@ -45,7 +45,7 @@ class Communicator {
   trace::GroupKind kind() const { return kind_; }
   void set_kind(trace::GroupKind kind) { kind_ = kind; }
 
-  // `data` becomes the reduction over all ranks, on all ranks. fp32, fp64, i64 (sums wrap), bf16.
+  // `data` becomes the reduction over all ranks, on all ranks. fp32, fp64, i64 (sums wrap), bf16, fp16.
   void all_reduce(device::Stream& stream, const tensor::MutableView& data, Reduction reduction);
 
   // Rank r gets the reduced elements [counts[0] + .. + counts[r-1], + counts[r]) of `whole`, flat. Counts may differ
@@ -106,8 +106,8 @@ class Communicator {
   void expect_parts(const tensor::View& whole, const tensor::View& mine, std::span<const std::int64_t> counts,
                     const char* what) const;
 
-  // What the records say of a call. Collectives are counted from 1, messages from 1 for each peer and direction, so that
-  // the ranks' records of one call have one number.
+  // What the records say of a call. Collectives are counted from 1, messages from 1 for each peer and direction, so
+  // that the ranks' records of one call have one number.
   trace::CommunicationCall collective(trace::Operation operation, std::size_t bytes);
   trace::CommunicationCall message(trace::Operation operation, std::size_t bytes, int peer);
   trace::Lane lane_for(const trace::Lane& lane) const { return size_ > 1 ? lane : trace::Lane{}; }

@@ -4,12 +4,14 @@
 #include <algorithm>
 
 #include "libcore/base/error.h"
+#include "libcore/tensor/fp16.h"
 
 namespace convoy::comm {
 namespace {
 
 using tensor::Bf16;
 using tensor::DType;
+using tensor::Fp16;
 
 // Elements that are carried through all inputs at once: they stay in the nearest cache, and `out` may be an input.
 constexpr std::int64_t kBlock = 1024;
@@ -18,11 +20,14 @@ float widened(float x) { return x; }
 double widened(double x) { return x; }
 std::int64_t widened(std::int64_t x) { return x; }
 float widened(Bf16 x) { return tensor::to_float(x); }
+float widened(Fp16 x) { return tensor::to_float(x); }
 
 template <class Stored, class Value>
 Stored stored(Value x) {
   if constexpr (std::is_same_v<Stored, Bf16>) {
     return tensor::to_bf16(x);
+  } else if constexpr (std::is_same_v<Stored, Fp16>) {
+    return tensor::to_fp16(x);
   } else {
     return x;
   }
@@ -79,6 +84,8 @@ void reduce_any(DType dtype, std::span<const void* const> inputs, void* out, std
       return reduce<std::int64_t>(inputs, out, count, operation);
     case DType::kBF16:
       return reduce<Bf16>(inputs, out, count, operation);
+    case DType::kF16:
+      return reduce<Fp16>(inputs, out, count, operation);
     default:
       throw InternalError("no reduction of this type");
   }

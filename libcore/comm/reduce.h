@@ -10,8 +10,8 @@
 
 namespace convoy::comm {
 
-// out[i] = ((inputs[0][i] op inputs[1][i]) op inputs[2][i]) .. for i < count. bf16 is widened to fp32 and rounded once,
-// sums of i64 wrap, and a NaN wins every maximum and minimum. `out` may be one of the inputs.
+// out[i] = ((inputs[0][i] op inputs[1][i]) op inputs[2][i]) .. for i < count. bf16 and fp16 are widened to fp32 and
+// rounded once, sums of i64 wrap, and a NaN wins every maximum and minimum. `out` may be one of the inputs.
 void reduce_in_rank_order(tensor::DType dtype, Reduction reduction, std::span<const void* const> inputs, void* out,
                           std::int64_t count);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations of the feed-forward layer. GELU is the tanh form (Hendrycks and Gimpel, 2016; "gelu_new").
-// The tensors of a call share one dtype, fp32 or bf16; maths in fp32; rows may be strided.
+// The tensors of a call share one dtype, fp32, bf16 or fp16; maths in fp32; rows may be strided.
 #pragma once
 
 #include "libcore/ops/linear.h"

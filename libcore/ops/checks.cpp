@@ -31,8 +31,8 @@ void check_dense(const View& view, std::int64_t count, DType dtype, std::string_
 }
 
 void check_float(DType dtype, std::string_view what) {
-  if (dtype == DType::kF32 || dtype == DType::kBF16) return;
-  throw InternalError(fmt::format("{}: expected fp32 or bf16, found {}", what, tensor::name_of(dtype)));
+  if (dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16) return;
+  throw InternalError(fmt::format("{}: expected fp32, bf16 or fp16, found {}", what, tensor::name_of(dtype)));
 }
 
 }  // namespace convoy::ops

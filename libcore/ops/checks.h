@@ -16,7 +16,7 @@ void check_matrix(const tensor::View& view, std::int64_t rows, std::int64_t colu
                   std::string_view what);
 // `count` elements without gaps, whatever the shape.
 void check_dense(const tensor::View& view, std::int64_t count, tensor::DType dtype, std::string_view what);
-// fp32 or bf16.
+// fp32, bf16 or fp16.
 void check_float(tensor::DType dtype, std::string_view what);
 
 }  // namespace convoy::ops

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Token and position embedding. Rows of a vocabulary shard: an id outside [first, first + rows of the table) adds
-// nothing. y, table and position_table share one dtype, fp32 or bf16. A position outside the position table is an
+// nothing. y, table and position_table share one dtype, fp32, bf16 or fp16. A position outside the position table is an
 // InternalError.
 #pragma once
 

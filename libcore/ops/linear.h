@@ -31,7 +31,7 @@ class PackedWeight {
  public:
   struct Storage;  // the backend's
   PackedWeight() = default;
-  // Allocates. `dtype` is that of the weights and activations (fp32 or bf16); outputs of the parts sum up to N.
+  // Allocates. `dtype` is that of the weights and activations (fp32, bf16 or fp16); outputs of the parts sum up to N.
   PackedWeight(Stream& stream, DType dtype, WeightLayout layout, std::span<const std::int64_t> part_outputs, std::int64_t inputs,
                bool has_bias);
   ~PackedWeight();

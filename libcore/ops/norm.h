@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layer normalisation (Ba et al., 2016) and root-mean-square normalisation (Zhang and Sennrich, 2019) over the last
 // dimension, with the residual addition that precedes them. Statistics in fp32. Unless stated otherwise the tensors of
-// a call share one dtype, fp32 or bf16, and rows may be strided. `sum` is given exactly when `residual` is.
+// a call share one dtype, fp32, bf16 or fp16, and rows may be strided. `sum` is given exactly when `residual` is.
 #pragma once
 
 #include "libcore/ops/linear.h"

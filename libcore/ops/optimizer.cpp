@@ -13,7 +13,10 @@ void adamw(Stream& stream, const AdamW& args) {
   check_dense(args.gradient, n, DType::kF32, "adamw: gradient");
   check_dense(args.m, n, DType::kF32, "adamw: m");
   check_dense(args.v, n, DType::kF32, "adamw: v");
-  if (args.rounded.present()) check_dense(args.rounded, n, DType::kBF16, "adamw: rounded");
+  if (args.rounded.present()) {
+    const DType narrow = args.rounded.dtype == DType::kF16 ? DType::kF16 : DType::kBF16;
+    check_dense(args.rounded, n, narrow, "adamw: rounded");
+  }
   check(args.correction1 > 0.0 && args.correction2 > 0.0,
         "adamw: the bias corrections 1 - beta^t are positive (t from 1)");
   stream.backend().optimizer.adamw(stream, args);

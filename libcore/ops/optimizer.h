@@ -15,7 +15,7 @@ struct AdamW {
   MutableView parameter;  // [n] fp32: the weights, or their fp32 master
   MutableView m;          // [n] fp32
   MutableView v;          // [n] fp32
-  MutableView rounded;    // [n] bf16 optional: the parameter rounded to nearest even
+  MutableView rounded;    // [n] bf16 or fp16, optional: the parameter rounded to nearest even
   float gradient_scale = 1.0f;
   float rate = 0.0f;
   double beta1 = 0.9;
@@ -31,7 +31,7 @@ void adamw(Stream& stream, const AdamW& args);
 // depend on the number of threads. NaN or infinite if any value is.
 double sum_of_squares(Stream& stream, View x);
 
-// y = x, converted (fp32 <-> bf16, to nearest even), dense.
+// y = x, converted (fp32 <-> bf16 or fp16, to nearest even), dense.
 void cast(Stream& stream, View x, MutableView y);
 // y += x, in y's dtype, dense.
 void add(Stream& stream, View x, MutableView y);

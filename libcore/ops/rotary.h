@@ -8,8 +8,8 @@
 namespace convoy::ops {
 
 struct Rotary {
-  MutableView heads;     // [rows, heads * D] fp32 or bf16, in place; strided rows allowed (the q or the k columns of a
-                         // fused buffer)
+  MutableView heads;  // [rows, heads * D] fp32, bf16 or fp16, in place; strided rows allowed (the q or the k columns of
+                      // a fused buffer)
   int head_size = 0;     // D, even
   View cosine;           // [positions, D/2] fp32
   View sine;             // [positions, D/2] fp32

@@ -81,6 +81,7 @@ void softmax_row(const float* logits, float maximum, float factor, T* dlogits, s
 
 void store_one(float x, float* p) { *p = x; }
 void store_one(float x, tensor::Bf16* p) { *p = tensor::to_bf16(x); }
+void store_one(float x, tensor::Fp16* p) { *p = tensor::to_fp16(x); }
 
 template <class T>
 void backward_row(const ClassifierBackward& args, std::int64_t row) {

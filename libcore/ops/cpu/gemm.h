@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One thread's share of a matrix product in fp32: packed panels and a register-tiled kernel (Goto and van de Geijn,
-// "Anatomy of high-performance matrix multiplication", 2008). bf16 operands are widened while they are packed. An
-// element of the result is one chain of fused multiply-adds whose cuts depend on the depth alone, so that its bits do
-// not depend on how the product was split over threads.
+// "Anatomy of high-performance matrix multiplication", 2008). bf16 and fp16 operands are widened while they are packed.
+// An element of the result is one chain of fused multiply-adds whose cuts depend on the depth alone, so that its bits
+// do not depend on how the product was split over threads.
 #pragma once
 
 #include <cstddef>

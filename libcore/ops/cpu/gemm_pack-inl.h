@@ -22,6 +22,7 @@ constexpr std::int64_t kPackSlack = 64;
 
 HWY_INLINE float widened(float x) { return x; }
 HWY_INLINE float widened(Bf16 x) { return tensor::to_float(x); }
+HWY_INLINE float widened(Fp16 x) { return tensor::to_float(x); }
 
 // Lanes [lanes.begin, lanes.end) of a panel whose elements lie side by side in memory: lane j of step k comes from
 // source[k * stride + j - lanes.begin].

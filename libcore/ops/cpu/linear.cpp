@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "libcore/ops/cpu/dtype_dispatch.h"
 #include "libcore/ops/cpu/gemm.h"
 #include "libcore/ops/cpu/onednn_linear.h"
 #include "libcore/ops/cpu/onednn_products.h"
@@ -62,12 +63,17 @@ Operand from(Operand x, std::int64_t row, std::int64_t column) {
   return x;
 }
 
+float widened(float x) { return x; }
+float widened(tensor::Bf16 x) { return tensor::to_float(x); }
+float widened(tensor::Fp16 x) { return tensor::to_float(x); }
+
 void pack_bias(std::span<const View> biases, float* packed) {
   for (const View& bias : biases) {
     const std::int64_t count = bias.count();
-    for (std::int64_t i = 0; i < count; ++i) {
-      packed[i] = bias.dtype == DType::kF32 ? bias.as<float>()[i] : tensor::to_float(bias.as<tensor::Bf16>()[i]);
-    }
+    with_float_type(bias.dtype, [&](auto type) {
+      const auto* values = bias.as<typename decltype(type)::type>();
+      for (std::int64_t i = 0; i < count; ++i) packed[i] = widened(values[i]);
+    });
     packed += count;
   }
 }
@@ -204,7 +210,7 @@ LinearTable linear_table() {
           },
       .backward_weight =
           [](Stream& stream, const LinearBackwardWeight& args) {
-            // Products of an fp32 and a bf16 operand are fp32 ones.
+            // Products of an fp32 and a narrower operand are fp32 ones.
             by_dtype().of(args.dy.dtype == args.x.dtype ? args.x.dtype : DType::kF32).backward_weight(stream, args);
           },
   };

@@ -45,13 +45,14 @@ HWY_INLINE FloatVector without_tiny(FloatVector x) {
   return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), broadcast(7.5231638e-37f)), x);  // 2^-120
 }
 
+template <class Rounded>
 void adamw_range(const AdamW& args, std::int64_t begin, std::int64_t end) {
   const AdamWStep s = adamw_step(args);
   const float* gradient = args.gradient.as<float>();
   float* parameter = args.parameter.as<float>();
   float* first = args.m.as<float>();
   float* second = args.v.as<float>();
-  tensor::Bf16* rounded = args.rounded.as<tensor::Bf16>();
+  Rounded* rounded = args.rounded.as<Rounded>();
   over_columns(begin, end, [&](std::int64_t i, auto part) HWY_ATTR {
     const auto g = hn::Mul(s.gradient_scale, load(gradient + i, part));
     const auto m = without_tiny(hn::MulAdd(s.beta1, load(first + i, part), hn::Mul(s.rest1, g)));
@@ -68,8 +69,12 @@ void adamw_range(const AdamW& args, std::int64_t begin, std::int64_t end) {
 }
 
 void adamw(Stream& stream, const AdamW& args) {
-  stream.pool().parallel_for(args.parameter.count(), kGrain,
-                             [&](std::int64_t begin, std::int64_t end, int) { adamw_range(args, begin, end); });
+  with_float_type(args.rounded.dtype, [&](auto type) {
+    using Rounded = typename decltype(type)::type;
+    stream.pool().parallel_for(args.parameter.count(), kGrain, [&](std::int64_t begin, std::int64_t end, int) {
+      adamw_range<Rounded>(args, begin, end);
+    });
+  });
 }
 
 // Sixteen sums, element i into number i % 16, and those added in order: the same bits for every width of vector.

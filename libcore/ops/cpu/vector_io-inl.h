@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors of floats from and to fp32 or bf16 memory, and the walk over the columns of a row. Included by kernel sources
-// once for every instruction set (Highway's foreach_target.h); include it after highway.h.
+// Vectors of floats from and to fp32, bf16 or fp16 memory, and the walk over the columns of a row. Included by kernel
+// sources once for every instruction set (Highway's foreach_target.h); include it after highway.h.
 #if defined(CONVOY_OPS_CPU_VECTOR_IO_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CONVOY_OPS_CPU_VECTOR_IO_INL_H
 #undef CONVOY_OPS_CPU_VECTOR_IO_INL_H
@@ -13,13 +13,14 @@
 #include <cstdint>
 #include <cstring>
 
-#include "libcore/tensor/dtype.h"
+#include "libcore/tensor/fp16.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convoy::ops::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using tensor::Bf16;
+using tensor::Fp16;
 
 using FloatTag = hn::ScalableTag<float>;
 using FloatVector = hn::Vec<FloatTag>;
@@ -52,6 +53,48 @@ HWY_INLINE void store(FloatVector x, Bf16* p) {
   const auto chosen = hn::ShiftRight<16>(hn::IfThenElse(is_nan, quiet, rounded));
   // At most 0xffff, so the saturation of the demotion never acts.
   hn::StoreU(hn::DemoteTo(d16, hn::BitCast(d32s, chosen)), d16, reinterpret_cast<std::uint16_t*>(p));
+}
+
+// tensor::to_float on every lane, by integers, so that all instruction sets and all modes for denormal numbers agree.
+HWY_INLINE FloatVector load(const Fp16* p) {
+  const FloatTag d;
+  const hn::Rebind<std::uint16_t, FloatTag> d16;
+  const hn::RebindToUnsigned<FloatTag> d32;
+  const auto half = hn::PromoteTo(d32, hn::LoadU(d16, reinterpret_cast<const std::uint16_t*>(p)));
+  const auto sign = hn::ShiftLeft<16>(hn::And(half, hn::Set(d32, 0x8000u)));
+  const auto magnitude = hn::ShiftLeft<13>(hn::And(half, hn::Set(d32, 0x7fffu)));
+  const auto exponent = hn::And(magnitude, hn::Set(d32, 0x1fu << 23));
+  const auto rebias = hn::Set(d32, 112u << 23);
+  const auto normal = hn::Add(magnitude, rebias);
+  const auto special = hn::Add(normal, rebias);  // infinite, or a NaN
+  const auto one_up = hn::BitCast(d, hn::Add(normal, hn::Set(d32, 1u << 23)));
+  const auto small = hn::BitCast(d32, hn::Sub(one_up, hn::Set(d, 0x1p-14f)));  // zero or subnormal
+  const auto is_small = hn::Eq(exponent, hn::Zero(d32));
+  const auto is_special = hn::Eq(exponent, hn::Set(d32, 0x1fu << 23));
+  const auto chosen = hn::IfThenElse(is_small, small, hn::IfThenElse(is_special, special, normal));
+  return hn::BitCast(d, hn::Or(sign, chosen));
+}
+
+// tensor::to_fp16 on every lane.
+HWY_INLINE void store(FloatVector x, Fp16* p) {
+  const FloatTag d;
+  const hn::RebindToSigned<FloatTag> d32;
+  const hn::Rebind<std::uint16_t, FloatTag> d16;
+  const auto bits = hn::BitCast(d32, x);
+  const auto sign = hn::And(hn::ShiftRight<16>(bits), hn::Set(d32, 0x8000));
+  const auto magnitude = hn::And(bits, hn::Set(d32, 0x7fffffff));
+  const auto odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(d32, 1));
+  const auto normal =
+      hn::ShiftRight<13>(hn::Add(hn::Add(magnitude, odd), hn::Set(d32, 0xfff - (std::int32_t{112} << 23))));
+  const auto half = hn::Set(d, 0.5f);
+  const auto small = hn::Sub(hn::BitCast(d32, hn::Add(hn::BitCast(d, magnitude), half)), hn::BitCast(d32, half));
+  const auto is_small = hn::Lt(magnitude, hn::Set(d32, 0x38800000));
+  const auto is_beyond = hn::Gt(magnitude, hn::Set(d32, 0x477fffff));
+  const auto is_nan = hn::Gt(magnitude, hn::Set(d32, 0x7f800000));
+  const auto beyond = hn::IfThenElse(is_nan, hn::Set(d32, 0x7e00), hn::Set(d32, 0x7c00));
+  const auto chosen = hn::IfThenElse(is_small, small, hn::IfThenElse(is_beyond, beyond, normal));
+  // At most 0xffff, so the saturation of the demotion never acts.
+  hn::StoreU(hn::DemoteTo(d16, hn::Or(sign, chosen)), d16, reinterpret_cast<std::uint16_t*>(p));
 }
 
 // The first `count` lanes only (0 < count < kLanes); the others read as zero and are not written.

@@ -42,8 +42,8 @@ TEST_F(Checks, LetLegalCallsPass) {
 }
 
 TEST_F(Checks, RefuseWhatCannotBeReduced) {
-  const MutableView fp16{values_.data(), DType::kF16, {8}, 0};
-  EXPECT_THAT(refusal([&] { pair_->all_reduce(stream_, fp16, Reduction::kSum); }), HasSubstr("not fp16"));
+  const MutableView i32{values_.data(), DType::kI32, {8}, 0};
+  EXPECT_THAT(refusal([&] { pair_->all_reduce(stream_, i32, Reduction::kSum); }), HasSubstr("not i32"));
   EXPECT_THAT(refusal([&] { pair_->all_reduce(stream_, floats(nullptr, 8), Reduction::kSum); }),
               HasSubstr("needs a buffer"));
   const MutableView strided{values_.data(), DType::kF32, {2, 3}, 4};

@@ -10,6 +10,7 @@
 
 #include "libcore/base/error.h"
 #include "libcore/ops/backend.h"
+#include "libcore/tensor/fp16.h"
 
 namespace convoy::comm {
 namespace {
@@ -34,6 +35,9 @@ constexpr DType kTypeOf<std::int64_t> = DType::kI64;
 template <>
 constexpr DType kTypeOf<tensor::Bf16> = DType::kBF16;
 
+template <>
+constexpr DType kTypeOf<tensor::Fp16> = DType::kF16;
+
 template <class T>
 MutableView view(std::vector<T>& values) {
   return {values.data(), kTypeOf<T>, {static_cast<std::int64_t>(values.size())}, 0};
@@ -51,6 +55,8 @@ template <class T>
 T make(int rank, std::size_t i) {
   if constexpr (std::is_same_v<T, tensor::Bf16>) {
     return tensor::to_bf16(value_of(rank, i));
+  } else if constexpr (std::is_same_v<T, tensor::Fp16>) {
+    return tensor::to_fp16(value_of(rank, i));
   } else if constexpr (std::is_same_v<T, std::int64_t>) {
     return static_cast<std::int64_t>(value_of(rank, i) * 1e3);
   } else if constexpr (std::is_same_v<T, double>) {
@@ -70,8 +76,9 @@ std::vector<T> values_of(int rank, std::size_t count) {
 double plain(float x) { return x; }
 double plain(double x) { return x; }
 double plain(tensor::Bf16 x) { return tensor::to_float(x); }
+double plain(tensor::Fp16 x) { return tensor::to_float(x); }
 
-// The documented order by hand: from the left, in rank order, bf16 in fp32.
+// The documented order by hand: from the left, in rank order, bf16 and fp16 in fp32.
 template <class T>
 T expected(Reduction reduction, int ranks, std::size_t i) {
   if constexpr (std::is_same_v<T, std::int64_t>) {
@@ -94,6 +101,8 @@ T expected(Reduction reduction, int ranks, std::size_t i) {
     }
     if constexpr (std::is_same_v<T, tensor::Bf16>) {
       return tensor::to_bf16(result);
+    } else if constexpr (std::is_same_v<T, tensor::Fp16>) {
+      return tensor::to_fp16(result);
     } else {
       return result;
     }
@@ -111,7 +120,7 @@ void expect_bits(const std::vector<T>& got, std::size_t begin, Reduction reducti
 
 template <class T>
 class Reductions : public testing::Test {};
-using Types = testing::Types<float, double, std::int64_t, tensor::Bf16>;
+using Types = testing::Types<float, double, std::int64_t, tensor::Bf16, tensor::Fp16>;
 TYPED_TEST_SUITE(Reductions, Types);
 
 TYPED_TEST(Reductions, AreTakenInRankOrder) {

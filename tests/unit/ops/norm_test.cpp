@@ -345,8 +345,9 @@ TEST(Norm, RefusesWrongShapesAndDtypes) {
   forward.sum = c.dsum.view();
   EXPECT_THAT(refusal_of([&] { rmsnorm_forward(stream, forward); }), HasSubstr("together with a residual"));
   forward.sum = {};
-  forward.x.dtype = DType::kF16;
-  EXPECT_THAT(refusal_of([&] { rmsnorm_forward(stream, forward); }), HasSubstr("expected fp32 or bf16, found fp16"));
+  forward.x.dtype = DType::kI32;
+  EXPECT_THAT(refusal_of([&] { rmsnorm_forward(stream, forward); }),
+              HasSubstr("expected fp32, bf16 or fp16, found i32"));
 }
 
 }  // namespace

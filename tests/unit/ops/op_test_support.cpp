@@ -9,6 +9,7 @@
 
 #include "libcore/base/error.h"
 #include "libcore/ops/cpu/tables.h"
+#include "libcore/tensor/fp16.h"
 #include "tests/unit/ops/allocation_counter.h"
 
 namespace convoy::ops::test {
@@ -22,6 +23,8 @@ double read(const View& view, std::int64_t index) {
       return static_cast<double>(view.as<float>()[index]);
     case DType::kBF16:
       return static_cast<double>(tensor::to_float(view.as<tensor::Bf16>()[index]));
+    case DType::kF16:
+      return static_cast<double>(tensor::to_float(view.as<tensor::Fp16>()[index]));
     default:
       return static_cast<double>(view.as<std::int32_t>()[index]);
   }
@@ -34,6 +37,9 @@ void write(const MutableView& view, std::int64_t index, double value) {
       break;
     case DType::kBF16:
       view.as<tensor::Bf16>()[index] = tensor::to_bf16(static_cast<float>(value));
+      break;
+    case DType::kF16:
+      view.as<tensor::Fp16>()[index] = tensor::to_fp16(static_cast<float>(value));
       break;
     default:
       view.as<std::int32_t>()[index] = static_cast<std::int32_t>(value);
@@ -185,7 +191,8 @@ std::string refusal_of(const std::function<void()>& call) {
 }
 
 std::vector<OpCase> op_cases() {
-  return {{DType::kF32, false}, {DType::kBF16, false}, {DType::kF32, true}, {DType::kBF16, true}};
+  return {{DType::kF32, false}, {DType::kBF16, false}, {DType::kF16, false},
+          {DType::kF32, true},  {DType::kBF16, true},  {DType::kF16, true}};
 }
 
 std::string name_of_case(const testing::TestParamInfo<OpCase>& info) {

@@ -64,10 +64,15 @@ struct Tolerance {
 };
 void expect_close(const Matrix& got, const Values& expected, Tolerance tolerance, const std::string& what);
 
-// Kernels round sums of some hundred terms of order 1 in fp32 (2^-24 each); bf16 results are rounded once more (2^-9).
+// Kernels round sums of some hundred terms of order 1 in fp32 (2^-24 each); bf16 results are rounded once more (2^-9),
+// fp16 results too (2^-11).
 constexpr Tolerance kFp32Tolerance{3e-6, 3e-6};
 constexpr Tolerance kBf16Tolerance{4.2e-3, 1e-5};
-inline Tolerance tolerance_of(DType dtype) { return dtype == DType::kF32 ? kFp32Tolerance : kBf16Tolerance; }
+constexpr Tolerance kFp16Tolerance{1e-3, 1e-5};
+inline Tolerance tolerance_of(DType dtype) {
+  if (dtype == DType::kF32) return kFp32Tolerance;
+  return dtype == DType::kBF16 ? kBf16Tolerance : kFp16Tolerance;
+}
 
 // Runs `call` once to let scratch memory grow, forbids growth, and expects that a second run allocates nothing.
 void expect_no_allocation(Stream& stream, const std::function<void()>& call);
@@ -75,7 +80,7 @@ void expect_no_allocation(Stream& stream, const std::function<void()>& call);
 // The text of the InternalError that `call` throws; empty if none.
 std::string refusal_of(const std::function<void()>& call);
 
-// Both dtypes on both instruction sets.
+// Every dtype on both instruction sets.
 struct OpCase {
   DType dtype;
   bool baseline;

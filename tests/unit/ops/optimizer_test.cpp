@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "libcore/tensor/fp16.h"
 #include "tests/unit/ops/op_test_support.h"
 
 namespace convoy::ops::test {
@@ -201,8 +202,38 @@ TEST_P(OptimizerTest, CastAgreesWithTheScalarConversionForEveryUpperHalf) {
   }
 }
 
+TEST_P(OptimizerTest, CastAgreesWithTheScalarConversionsOfFp16) {
+  // Every sign, exponent and mantissa of 10 bits, with what is below them on both sides of every tie.
+  constexpr std::uint32_t kLower[] = {0x0000u, 0x0001u, 0x0fffu, 0x1000u, 0x1001u};
+  constexpr std::int64_t kUpper = std::int64_t{1} << 19, kCount = kUpper * 5;
+  Matrix wide(1, kCount, DType::kF32), narrow(1, kCount, DType::kF16), back(1, kCount, DType::kF32);
+  auto* x = wide.view().as<std::uint32_t>();
+  for (std::uint32_t i = 0; i < kCount; ++i) x[i] = (i / 5 << 13) | kLower[i % 5];
+
+  cast(stream_, wide.view(), narrow.view());
+  cast(stream_, narrow.view(), back.view());
+
+  for (std::int64_t i = 0; i < kCount; ++i) {
+    const tensor::Fp16 half = narrow.view().as<tensor::Fp16>()[i];
+    ASSERT_EQ(half.bits, tensor::to_fp16(wide.view().as<float>()[i]).bits) << x[i];
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(back.view().as<float>()[i]), std::bit_cast<std::uint32_t>(to_float(half)));
+  }
+}
+
+TEST_P(OptimizerTest, TheRoundedParameterMayBeFp16) {
+  const Matrix gradient(1, 3, DType::kF32, {1.0, -1.0, 2.0}), parameter(1, 3, DType::kF32, {0.3, 70000.0, 1e-6});
+  const Matrix m(1, 3, DType::kF32, filled(3, 0.0)), v(1, 3, DType::kF32, filled(3, 0.0)), half(1, 3, DType::kF16);
+  adamw(stream_, {.gradient = gradient.view(),
+                  .parameter = parameter.view(),
+                  .m = m.view(),
+                  .v = v.view(),
+                  .rounded = half.view(),
+                  .rate = 0.0f});
+  EXPECT_EQ(half.values(), (Values{0.300048828125, kInfinity, 0x1.1p-20}));  // 17 x 2^-24 is the nearest to 1e-6
+}
+
 TEST_P(OptimizerTest, AddIsInTheDtypeOfTheSum) {
-  for (const DType other : {DType::kF32, DType::kBF16}) {
+  for (const DType other : {DType::kF32, dtype()}) {
     const Matrix x = random_matrix(1, 131, other, 5), y = random_matrix(1, 131, dtype(), 6);
     Values expected = y.values();
     for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += x.values()[i];
