@@ -171,6 +171,10 @@ void compare_progress(const checkpoint::Progress& a, const checkpoint::Progress&
   count("consumed samples", a.consumed_samples, b.consumed_samples);
   if (a.loss_scale != b.loss_scale)
     other.push_back(fmt::format("loss scale: {} against {}", a.loss_scale.value_or(0.0), b.loss_scale.value_or(0.0)));
+  const checkpoint::LossScaleHistory none;
+  const auto &x = a.loss_scale_history.value_or(none), &y = b.loss_scale_history.value_or(none);
+  count("finite steps under the loss scale", x.finite_steps, y.finite_steps);
+  count("overflows until the loss scale falls", x.overflows_left, y.overflows_left);
 }
 
 }  // namespace

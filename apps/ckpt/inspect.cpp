@@ -46,6 +46,9 @@ std::string step_text(const Source& source, const checkpoint::Progress& progress
       fmt::format("{}, update {}, {} samples consumed", progress.step, progress.update, progress.consumed_samples);
   if (progress.skipped_in_a_row > 0) text += fmt::format(", {} skipped in a row", progress.skipped_in_a_row);
   if (progress.loss_scale) text += fmt::format(", loss scale {}", *progress.loss_scale);
+  if (const auto& history = progress.loss_scale_history)
+    text += fmt::format(" ({} finite steps in a row, {} overflows until it falls)", history->finite_steps,
+                        history->overflows_left);
   return text;
 }
 
@@ -121,6 +124,10 @@ void add_checkpoint(JsonObject& json, const checkpoint::Checkpoint& opened) {
   json.add("update", progress.update).add("consumed_samples", progress.consumed_samples);
   json.add("skipped_in_a_row", progress.skipped_in_a_row);
   json.add_raw("loss_scale", progress.loss_scale ? json_number(*progress.loss_scale) : "null");
+  if (const auto& history = progress.loss_scale_history) {
+    json.add("loss_scale_finite_steps", history->finite_steps);
+    json.add("loss_scale_overflows_left", history->overflows_left);
+  }
   json.add("digest", opened.digest()).add("origin", description.origin);
   std::vector<std::string> files;
   for (const checkpoint::StoredFile& file : opened.manifest().files) {

@@ -97,8 +97,10 @@ void add_optimizer(std::vector<Option>& all, config::OptimizerOptions& o) {
 void add_device(std::vector<Option>& all, config::DeviceOptions& o) {
   add(all, "Device and precision",
       {
-          app::choice("precision", o.precision, {"fp32", "bf16"},
-                      "of weights and activations; bf16 keeps fp32 master weights"),
+          app::choice("precision", o.precision, {"fp32", "bf16", "fp16"},
+                      "of weights and activations; bf16 and fp16 keep fp32 master weights; fp16 is slow on the CPU"),
+          app::text("loss-scale", "dynamic|N", o.loss_scale,
+                    "that keeps the gradients of fp16 in its range; dynamic: from 65536, by 2 and 1/2"),
           app::choice("device", o.device, {"auto", "cpu", "cuda"}, "where to train"),
           app::count(
               "threads", o.threads, kThreads,

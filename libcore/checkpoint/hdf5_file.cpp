@@ -31,8 +31,8 @@ std::mutex& library_lock() {
 class Library {
  public:
   Library() : lock_(library_lock()) {
-    // A file that could not be written cannot be closed either, and at the end of the process the library would fall over
-    // it, a second time and with a signal. Whatever could be closed is closed by then.
+    // A file that could not be written cannot be closed either, and at the end of the process the library would fall
+    // over it, a second time and with a signal. Whatever could be closed is closed by then.
     static const herr_t no_second_try = H5dont_atexit();
     static_cast<void>(no_second_try);
     H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
@@ -411,6 +411,10 @@ void create_common_file(const Path& file, const std::string& save_id, const Desc
     write_attribute(session, handle.get(), counter.name, counter.value);
   if (description.progress.loss_scale)
     write_attribute(session, handle.get(), "loss_scale", *description.progress.loss_scale);
+  if (const auto& history = description.progress.loss_scale_history) {
+    write_attribute(session, handle.get(), "loss_scale_finite_steps", history->finite_steps);
+    write_attribute(session, handle.get(), "loss_scale_overflows_left", history->overflows_left);
+  }
   write_attribute(session, handle.get(), "origin", description.origin);
   write_text(session, handle.get(), "model_config", description.model_config);
   write_text(session, handle.get(), "fingerprint", fingerprint_text(description));

@@ -22,6 +22,11 @@ std::string progress_json(const Progress& progress) {
   object.add("step", progress.step).add("update", progress.update).add("consumed_samples", progress.consumed_samples);
   object.add("skipped_in_a_row", progress.skipped_in_a_row);
   object.add_raw("loss_scale", progress.loss_scale ? json_number(*progress.loss_scale) : "null");
+  if (const auto& history = progress.loss_scale_history) {
+    object.add_raw(
+        "loss_scale_history",
+        JsonObject().add("finite_steps", history->finite_steps).add("overflows_left", history->overflows_left).text());
+  }
   return object.text();
 }
 
@@ -107,6 +112,9 @@ std::string digest_of(const Manifest& manifest) {
   const Progress& progress = manifest.description.progress;
   text += fmt::format("step {}\nupdate {}\nconsumed_samples {}\nloss_scale {}\n", progress.step, progress.update,
                       progress.consumed_samples, progress.loss_scale ? json_number(*progress.loss_scale) : "none");
+  if (const auto& history = progress.loss_scale_history)
+    text += fmt::format("loss_scale_finite_steps {}\nloss_scale_overflows_left {}\n", history->finite_steps,
+                        history->overflows_left);
   return sha256_hex(text);
 }
 

@@ -20,8 +20,15 @@ namespace convoy::checkpoint {
 constexpr int kFormatVersion = 1;
 constexpr std::int64_t kChecksumBlock = std::int64_t{4} << 20;  // bytes of a fragment under one CRC
 
-// The states of a tensor: its fp32 weights (the masters, in a bf16 run), and AdamW's moments.
+// The states of a tensor: its fp32 weights (the masters, in a bf16 or fp16 run), and AdamW's moments.
 constexpr std::string_view kWeight = "weight", kFirstMoment = "exp_avg", kSecondMoment = "exp_avg_sq";
+
+// What a dynamic loss scale remembers beside its value.
+struct LossScaleHistory {
+  std::int64_t finite_steps = 0;    // in a row
+  std::int64_t overflows_left = 0;  // until it falls
+  friend bool operator==(const LossScaleHistory&, const LossScaleHistory&) = default;
+};
 
 // The counters of a run. All but `skipped_in_a_row` enter the digest.
 struct Progress {
@@ -29,7 +36,8 @@ struct Progress {
   std::int64_t update = 0;
   std::int64_t consumed_samples = 0;
   std::int64_t skipped_in_a_row = 0;
-  std::optional<double> loss_scale;  // of fp16
+  std::optional<double> loss_scale;                         // of fp16
+  std::optional<LossScaleHistory> loss_scale_history = {};  // of a dynamic one
 };
 
 // Over how many ranks the states were spread when they were written; a record, nothing depends on it.

@@ -31,6 +31,7 @@ class Fields {
     if (!object_.is_object()) wrong("", "an object", object_);
   }
 
+  bool contains(const char* key) const { return object_.contains(key); }
   const Json& at(const char* key) const {
     const auto it = object_.find(key);
     if (it == object_.end()) throw DataError(fmt::format("{}{} is missing", where_, key));
@@ -147,6 +148,11 @@ Progress progress_of(const Fields& fields) {
   const Json& scale = fields.at("loss_scale");
   if (!scale.is_null() && !scale.is_number()) fields.wrong("loss_scale", "a number or null", scale);
   if (scale.is_number()) progress.loss_scale = scale.get<double>();
+  if (fields.contains("loss_scale_history")) {
+    const Fields history = fields.object("loss_scale_history");
+    progress.loss_scale_history = {.finite_steps = history.count("finite_steps"),
+                                   .overflows_left = history.count("overflows_left")};
+  }
   return progress;
 }
 

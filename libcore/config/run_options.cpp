@@ -24,6 +24,15 @@ std::int64_t wsd_decay_start(std::int64_t decay_steps, double share) {
   return decay_steps - std::clamp<std::int64_t>(decaying, 1, std::max<std::int64_t>(1, decay_steps));
 }
 
+std::string parse_loss_scale(const std::string& text, std::optional<double>& fixed) {
+  fixed.reset();
+  if (text == "dynamic") return "";
+  const Parsed<double> scale = parse_real(text);
+  if (!scale.ok() || !(scale.value > 0.0)) return "is neither dynamic nor a number above zero (65536)";
+  fixed = scale.value;
+  return "";
+}
+
 std::string parse_cadence(const std::string& text, Cadence& cadence) {
   const std::string problem = "is neither a number of steps (100, 1K) nor a time (90s, 10m, 2h30m), both above zero";
   const bool is_time = !text.empty() && std::string("smhd").find(text.back()) != std::string::npos;

@@ -62,8 +62,9 @@ struct OptimizerOptions {
 };
 
 struct DeviceOptions {
-  std::string precision = "bf16";  // fp32, bf16
-  std::string device = "auto";     // auto, cpu, cuda
+  std::string precision = "bf16";      // fp32, bf16, fp16
+  std::string loss_scale = "dynamic";  // of fp16: dynamic, or a number
+  std::string device = "auto";         // auto, cpu, cuda
   std::optional<std::int64_t> threads;
   bool oversubscribe = false;
 };
@@ -144,6 +145,10 @@ std::pair<std::string, std::string> named_prefix(const std::string& text);
 
 // The update at which the decay of wsd begins: the last `share` of the updates, to the nearest and at least one, decay.
 std::int64_t wsd_decay_start(std::int64_t decay_steps, double share);
+
+// Reads "dynamic", which leaves `fixed` empty, or a number above 0; returns the problem as a clause, or an empty
+// string.
+std::string parse_loss_scale(const std::string& text, std::optional<double>& fixed);
 
 // Reads a Cadence; returns the problem as a clause, or an empty string.
 std::string parse_cadence(const std::string& text, Cadence& cadence);

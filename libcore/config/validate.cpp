@@ -297,6 +297,18 @@ void check_output(const RunOptions& options, std::int64_t steps, std::vector<std
   }
 }
 
+void check_precision(const DeviceOptions& device, std::vector<std::string>& problems) {
+  std::optional<double> fixed;
+  if (const std::string problem = parse_loss_scale(device.loss_scale, fixed); !problem.empty()) {
+    problems.push_back(fmt::format("--loss-scale '{}' {}", device.loss_scale, problem));
+  } else if (fixed && device.precision != "fp16") {
+    problems.push_back(
+        fmt::format("--loss-scale {} with --precision {}: it keeps gradients in the range of fp16, and nothing would "
+                    "be scaled; drop it, or add --precision fp16",
+                    device.loss_scale, device.precision));
+  }
+}
+
 void check_machine(const RunOptions& options, const MachineFacts& machine, std::vector<std::string>& problems) {
   const DeviceOptions& device = options.device;
   if (device.device == "cuda" && !machine.has_cuda) {
@@ -407,6 +419,7 @@ void validate(const RunOptions& options, const Facts& facts, Problems& problems)
   check_schedule(options, steps, problems.usage);
   check_output(options, steps, problems.usage);
   check_machine(options, facts.machine, problems.usage);
+  check_precision(options.device, problems.usage);
   check_resume(options, problems.usage);
   check_observation(options.observation, steps, problems.usage);
   check_faults(options.rehearsal.faults, facts.machine.world, problems.usage);
@@ -445,6 +458,7 @@ Resolved resolve(const RunOptions& options, const Facts& facts) {
   resolved.min_lr = options.optimizer.min_lr.value_or(options.optimizer.lr / 10.0);
   resolved.threads = static_cast<int>(
       options.device.threads.value_or(facts.machine.omp_threads.value_or(facts.machine.default_threads)));
+  parse_loss_scale(options.device.loss_scale, resolved.loss_scale);
   if (!options.output.checkpoint_every.empty())
     parse_cadence(options.output.checkpoint_every, resolved.checkpoint_every);
   if (options.data.mask_loss_after_eos) resolved.eos_id = end_of_text(options, facts);

@@ -81,6 +81,7 @@ struct Resolved {
   std::int64_t decay_steps = 0;
   double min_lr = 0.0;
   int threads = 1;
+  std::optional<double> loss_scale;    // of fp16, where it is fixed
   Cadence checkpoint_every;            // both 0: at the end alone
   std::optional<std::int32_t> eos_id;  // where the loss is masked after it
   parallel::Layout layout;

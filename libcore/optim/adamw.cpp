@@ -59,6 +59,11 @@ void AdamW::publish(device::Stream& stream) {
   }
 }
 
+void AdamW::scale_gradients(device::Stream& stream, float factor) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    ops::scale(stream, factor, part_of(parameters_.gradient(i), shares_[i]));
+}
+
 double AdamW::gradient_squares(device::Stream& stream) const {
   double sum = 0.0;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

@@ -21,8 +21,8 @@ struct AdamWConstants {
 
 class AdamW {
  public:
-  // fp32 states for the share of every parameter that this rank updates, a flat range of what it holds (all of it unless
-  // `shares` says otherwise); a fp32 master of it too unless the weights are fp32 themselves.
+  // fp32 states for the share of every parameter that this rank updates, a flat range of what it holds (all of it
+  // unless `shares` says otherwise); a fp32 master of it too unless the weights are fp32 themselves.
   AdamW(model::Parameters& parameters, const AdamWConstants& constants, std::vector<parallel::Range> shares = {});
 
   const parallel::Range& share(std::size_t i) const;
@@ -35,6 +35,8 @@ class AdamW {
   // initialisation).
   void publish(device::Stream& stream);
 
+  // Multiplies the shares' gradients by `factor`.
+  void scale_gradients(device::Stream& stream, float factor);
   // Sum of squares of the shares' gradients, of primary parameters alone: summed over the ranks that hold different
   // shares it is the square of the gradient norm, each logical element once. Not finite if any gradient is not.
   double gradient_squares(device::Stream& stream) const;

@@ -30,6 +30,7 @@ std::string step_line(const StepMetrics& step, const Timing& timing, std::int64_
                   format_count(timing.tokens_per_second), timing.tflops_per_device);
   if (timing.mfu) line += fmt::format("  mfu {:4.1f} %", 100.0 * *timing.mfu);
   if (eta_seconds) line += fmt::format("  eta {}", format_seconds(*eta_seconds));
+  if (step.loss_scale) line += fmt::format("  scale {}", *step.loss_scale);
   if (step.skipped > 0) line += fmt::format("  skipped {}", step.skipped);
   return line;
 }

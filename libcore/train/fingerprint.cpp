@@ -86,6 +86,8 @@ Fingerprint fingerprint_of(const PreparedRun& run) {
       {"clip-norm", json_number(optimizer.clip_norm)},
   };
   // Keys of a choice that other runs do not make: the checkpoints of those do not lack them.
+  if (run.options.device.precision == "fp16")
+    all.emplace("loss-scale", resolved.loss_scale ? json_number(*resolved.loss_scale) : "dynamic");
   if (optimizer.schedule == "wsd") all.emplace("wsd-decay-share", json_number(optimizer.wsd_decay_share));
   return {all.begin(), all.end()};
 }

@@ -8,8 +8,8 @@
 namespace convoy::train {
 
 std::string metrics_row(const StepMetrics& step) {
-  return JsonObject()
-      .add("kind", "step")
+  JsonObject row;
+  row.add("kind", "step")
       .add("step", step.step)
       .add("update", step.update)
       .add("loss", step.loss)
@@ -17,8 +17,9 @@ std::string metrics_row(const StepMetrics& step) {
       .add("lr", step.lr)
       .add("tokens", step.tokens)
       .add("consumed_samples", step.consumed_samples)
-      .add("skipped", step.skipped)
-      .text();
+      .add("skipped", step.skipped);
+  if (step.loss_scale) row.add("loss_scale", *step.loss_scale);
+  return row.text();
 }
 
 std::string metrics_row(const EvalMetrics& evaluation) {

@@ -18,7 +18,8 @@ struct StepMetrics {
   std::int64_t tokens = 0;   // counted targets of this step
   std::int64_t samples = 0;  // of this step; not printed
   std::int64_t consumed_samples = 0;
-  std::int64_t skipped = 0;  // steps skipped so far
+  std::int64_t skipped = 0;               // steps skipped so far
+  std::optional<double> loss_scale = {};  // of this step, in fp16
 };
 
 struct EvalMetrics {

@@ -38,6 +38,11 @@ Json ramp_record(const config::BatchOptions& batch) {
   return record;
 }
 
+Json loss_scale_record(const PreparedRun& run) {
+  if (run.options.device.precision != "fp16") return nullptr;
+  return run.resolved.loss_scale ? Json(*run.resolved.loss_scale) : Json("dynamic");
+}
+
 Json resolved_record(const PreparedRun& run) {
   return {{"sequence_length", run.resolved.sequence_length},
           {"global_batch_size", run.resolved.global_batch},
@@ -50,6 +55,7 @@ Json resolved_record(const PreparedRun& run) {
           {"min_lr", run.resolved.min_lr},
           {"threads", run.resolved.threads},
           {"precision", run.options.device.precision},
+          {"loss_scale", loss_scale_record(run)},
           {"seed", run.options.data.seed},
           {"device", "cpu"}};
 }

@@ -98,6 +98,8 @@ void RunLog::step(const StepMetrics& metrics, double seconds) {
                       std::array<Scalar, 4>{Scalar{"train/loss", metrics.loss}, Scalar{"train/lr", metrics.lr},
                                             Scalar{"train/grad_norm", metrics.grad_norm},
                                             Scalar{"train/tokens_per_second", timing.tokens_per_second}});
+    if (metrics.loss_scale)
+      tensorboard_->add(metrics.step, std::array<Scalar, 1>{Scalar{"train/loss_scale", *metrics.loss_scale}});
   }
   // The first step pays for what is set up on the way; it would spoil the estimate.
   const double now = seconds / static_cast<double>(metrics.samples);

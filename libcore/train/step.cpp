@@ -82,7 +82,7 @@ std::int64_t accumulate(const StepContext& context, const GlobalBatch& batch, do
   context.faults.spoil(context.parameters);
   const std::int64_t targets = sum_over(*groups.data, context.stream, batch.targets());
   // Without a counted target the loss is 0 / 0: not finite, and the step is skipped like any other of that kind.
-  const float scale = targets > 0 ? static_cast<float>(1.0 / static_cast<double>(targets)) : 0.0f;
+  const float scale = targets > 0 ? static_cast<float>(context.loss_scale / static_cast<double>(targets)) : 0.0f;
   const std::vector<std::size_t> tied = tied_ends(context.parameters);
   const auto ready = [&](std::size_t begin, std::size_t end) {
     context.partial_sums.sum(context.stream, begin, end);
@@ -96,6 +96,10 @@ std::int64_t accumulate(const StepContext& context, const GlobalBatch& batch, do
     context.data_parallel.ready(index, index + 1);
   }
   context.data_parallel.finish(context.stream);
+  if (context.loss_scale != 1.0) {
+    const trace::PhaseScope phase(context.recorder(), Phase::kOptimizer);
+    context.optimizer.scale_gradients(context.stream, static_cast<float>(1.0 / context.loss_scale));
+  }
   return targets;
 }
 

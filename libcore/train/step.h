@@ -37,7 +37,8 @@ struct StepContext {
   optim::AdamW& optimizer;
   const Faults& faults;
   std::vector<double>* losses =
-      nullptr;  // where the last stage keeps each micro-batch's sum of losses, if anybody asks
+      nullptr;              // where the last stage keeps each micro-batch's sum of losses, if anybody asks
+  double loss_scale = 1.0;  // of the gradients while they are computed and summed
 
   trace::Recorder* recorder() const { return stream.lane().recorder; }  // of the stream; null: nothing is recorded
 };
@@ -46,7 +47,8 @@ struct StepContext {
 std::vector<std::size_t> tied_ends(const model::Parameters& parameters);
 
 // The gradients of the mean loss over the counted targets of the whole global batch, of which `batch` is this replica's
-// part, summed over the replicas. The count of all is known before the first backward pass, so the division happens on
+// part, summed over the replicas and without the loss scale. The count of all is known before the first backward pass,
+// so the division happens on
 // the way. Returns that count.
 std::int64_t accumulate(const StepContext& context, const GlobalBatch& batch, double& loss_sum);
 

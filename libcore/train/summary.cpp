@@ -5,6 +5,7 @@
 
 #include "libcore/base/log.h"
 #include "libcore/base/units.h"
+#include "libcore/optim/loss_scaler.h"
 #include "libcore/train/weights.h"
 
 namespace convoy::train {
@@ -68,6 +69,14 @@ std::string rate_line(const PreparedRun& run) {
   return line + fmt::format(", {} down to {:.3g} at update {}", options.schedule, run.resolved.min_lr, end);
 }
 
+std::string precision_text(const PreparedRun& run) {
+  const std::string& precision = run.options.device.precision;
+  if (precision != "fp16") return precision;
+  const std::string scale = run.resolved.loss_scale ? fmt::format("{}", *run.resolved.loss_scale)
+                                                    : fmt::format("dynamic, from {}", optim::kInitialLossScale);
+  return fmt::format("fp16 with loss scale {}", scale);
+}
+
 }  // namespace
 
 void log_summary(const PreparedRun& run, const std::vector<std::string>& nodes, const std::string& memory) {
@@ -78,7 +87,11 @@ void log_summary(const PreparedRun& run, const std::vector<std::string>& nodes, 
   log_info(batch_line(run));
   log_info(rate_line(run));
   log_info(fmt::format("device  cpu, {} thread{}, {}", run.resolved.threads, run.resolved.threads == 1 ? "" : "s",
-                       run.options.device.precision));
+                       precision_text(run)));
+  if (run.options.device.precision == "fp16")
+    log_warning(
+        "--precision fp16 is slow on the CPU, which multiplies it in fp32: it is there to check fp16 runs; bf16 needs "
+        "as much memory and no loss scale");
   log_info(fmt::format("memory  {}{}", memory, nodes.size() == 1 ? "" : " (rank 0)"));
   if (nodes.size() == 1) return;
   log_info(layout_line(run.resolved.layout));

@@ -45,7 +45,7 @@ void Trainer::one_step() {
   if (log_ != nullptr) log_->step(metrics, seconds_since(start));
   stop_without_progress();
   std::uint32_t flags = 0;
-  if (skipped_in_a_row_ > 0) flags |= trace::kSkipped;
+  if (!std::isfinite(metrics.loss)) flags |= trace::kSkipped;
   if (evaluation_is_due()) {
     evaluate_all();
     flags |= trace::kEvaluated;
@@ -62,6 +62,7 @@ StepMetrics Trainer::train_step() {
   faults_.begin_step(++step_);
   load_batch();
   const double rate = schedule_.rate(update_);
+  const std::optional<double> loss_scale = scaler_ ? std::optional(scaler_->scale()) : std::nullopt;
   double loss_sum = 0.0;
   const std::int64_t targets = accumulate(context(), batch_, loss_sum);
   if (setting_.run.options.output.dump_gradients == step_)
@@ -72,6 +73,7 @@ StepMetrics Trainer::train_step() {
   if (result.finite) {
     apply(context(), rate, ++update_, result.grad_norm);
     skipped_in_a_row_ = 0;
+    if (scaler_) scaler_->finite_step();
   } else {
     skip(result);
   }
@@ -83,7 +85,8 @@ StepMetrics Trainer::train_step() {
           .tokens = result.targets,
           .samples = samples_,
           .consumed_samples = consumed_samples_,
-          .skipped = step_ - update_};
+          .skipped = step_ - update_,
+          .loss_scale = loss_scale};
 }
 
 // Replica r takes slots [r B/DP, (r + 1) B/DP) of the global batch.
@@ -118,10 +121,18 @@ void Trainer::log_samples() {
 
 // What such a step says of itself is neither drawn nor averaged, even where one of the two is finite.
 void Trainer::skip(StepResult& result) {
-  if (++skipped_in_a_row_ == 1) first_skipped_sample_ = consumed_samples_ - samples_;
   const auto shown = [](double x) { return std::isfinite(x) ? fmt::format("{:.4g}", x) : std::string("not finite"); };
-  if (log_ != nullptr)
-    log_->skipped(step_, fmt::format("loss {}, gradient norm {}", shown(result.loss), shown(result.grad_norm)));
+  std::string reason = fmt::format("loss {}, gradient norm {}", shown(result.loss), shown(result.grad_norm));
+  // What a lower loss scale may cure is no lack of progress.
+  if (!scaler_ || !scaler_->can_fall()) {
+    if (++skipped_in_a_row_ == 1) first_skipped_sample_ = consumed_samples_ - samples_;
+  }
+  if (scaler_) {
+    reason += fmt::format(", loss scale {}", scaler_->scale());
+    scaler_->overflow();
+    if (scaler_->is_dynamic()) reason += fmt::format(", next {}", scaler_->scale());
+  }
+  if (log_ != nullptr) log_->skipped(step_, reason);
   result.loss = result.grad_norm = std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -212,6 +223,11 @@ checkpoint::Description Trainer::description() const {
                           .consumed_samples = consumed_samples_,
                           .skipped_in_a_row = skipped_in_a_row_,
                           .loss_scale = std::nullopt};
+  if (scaler_) {
+    const optim::LossScaler::State& state = scaler_->state();
+    description.progress.loss_scale = state.scale;
+    if (scaler_->is_dynamic()) description.progress.loss_scale_history = {state.finite_steps, state.overflows_left};
+  }
   description.layout = {layout.tensor, layout.pipeline, layout.data};
   description.model_config = model::to_json(setting_.run.model, "float32");
   description.fingerprint = setting_.fingerprint;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "libcore/device/stream.h"
 #include "libcore/model/model.h"
 #include "libcore/optim/adamw.h"
+#include "libcore/optim/loss_scaler.h"
 #include "libcore/optim/lr_schedule.h"
 #include "libcore/parallel/data_parallel.h"
 #include "libcore/parallel/groups.h"
@@ -80,8 +82,17 @@ class Trainer {
   bool evaluation_is_due() const;
   bool save_is_due() const;
   StepContext context() {
-    return {stream_,       setting_.groups, actions_,   parameters_, model_,
-            partial_sums_, data_parallel_,  optimizer_, faults_};
+    return {stream_,
+            setting_.groups,
+            actions_,
+            parameters_,
+            model_,
+            partial_sums_,
+            data_parallel_,
+            optimizer_,
+            faults_,
+            nullptr,
+            scaler_ ? scaler_->scale() : 1.0};
   }
 
   TrainerSetting setting_;
@@ -96,6 +107,7 @@ class Trainer {
   optim::AdamW optimizer_;
   model::Model model_;
   optim::LrSchedule schedule_;
+  std::optional<optim::LossScaler> scaler_;  // of fp16
   SampleRules rules_;
   GlobalBatch batch_;
   std::vector<EvaluationSet> evaluation_sets_;

@@ -14,7 +14,14 @@ namespace convoy::train {
 namespace {
 
 tensor::DType compute_dtype(const PreparedRun& run) {
-  return run.options.device.precision == "bf16" ? tensor::DType::kBF16 : tensor::DType::kF32;
+  const std::string& precision = run.options.device.precision;
+  if (precision == "fp16") return tensor::DType::kF16;
+  return precision == "bf16" ? tensor::DType::kBF16 : tensor::DType::kF32;
+}
+
+std::optional<optim::LossScaler> scaler_of(const PreparedRun& run) {
+  if (run.options.device.precision != "fp16") return std::nullopt;
+  return run.resolved.loss_scale ? optim::LossScaler(*run.resolved.loss_scale) : optim::LossScaler();
 }
 
 optim::AdamWConstants constants_of(const config::OptimizerOptions& options) {
@@ -110,6 +117,7 @@ Trainer::Trainer(TrainerSetting setting, const checkpoint::Checkpoint* checkpoin
                  shares_of(data_parallel_, parameters_.size())),
       model_(stream_, setting_.run.model, parameters_, chunks_, size_of(setting_.run, setting_.groups, actions_)),
       schedule_(schedule_of(setting_.run)),
+      scaler_(scaler_of(setting_.run)),
       rules_(rules_of(setting_.run)),
       batch_(setting_.run.resolved.micro_batches, setting_.run.resolved.micro_batch,
              setting_.run.resolved.sequence_length, rules_),
@@ -135,6 +143,11 @@ void Trainer::restore(const checkpoint::Checkpoint& checkpoint) {
   update_ = progress.update;
   consumed_samples_ = progress.consumed_samples;
   skipped_in_a_row_ = progress.skipped_in_a_row;
+  // A scale that the run was told is not the checkpoint's; nor is there one in a checkpoint of another precision.
+  if (const auto& history = progress.loss_scale_history; scaler_ && scaler_->is_dynamic() && history)
+    scaler_.emplace(optim::LossScaler::State{.scale = progress.loss_scale.value_or(optim::kInitialLossScale),
+                                             .finite_steps = history->finite_steps,
+                                             .overflows_left = history->overflows_left});
   first_skipped_sample_ =
       std::min(consumed_samples_, setting_.run.resolved.batches.advance(0, step_ - skipped_in_a_row_));
 }

@@ -225,6 +225,13 @@ class Case {
     compare_rows(expected_["bf16"]["steps"], expected_["bf16"]["eval_loss"], "band");
   }
 
+  // fp16 rounds to 11 bits where bf16 rounds to 8, so it keeps within the band of the latter.
+  void check_fp16() {
+    train("fp16", {});
+    compare_rows(expected_["bf16"]["steps"], expected_["bf16"]["eval_loss"], "band");
+    EXPECT_EQ(steps_.back()["skipped"], 0);
+  }
+
   // What transformers finds for the exported folder over the same windows; empty where Python lacks it.
   std::optional<double> transformers_loss() {
     train("fp32", {});
@@ -295,6 +302,8 @@ class CommandLineParity : public testing::TestWithParam<std::string> {};
 TEST_P(CommandLineParity, Fp32) { Case(GetParam()).check_fp32(); }
 
 TEST_P(CommandLineParity, Bf16) { Case(GetParam()).check_bf16(); }
+
+TEST_P(CommandLineParity, Fp16) { Case(GetParam()).check_fp16(); }
 
 std::string test_name(std::string name) {
   std::ranges::replace_if(name, [](char c) { return c == '-' || c == ' '; }, '_');

@@ -71,6 +71,22 @@ TEST(Manifest, DigestIsTheHashOfTheSortedLinesAndTheProgress) {
                                            "step 12\nupdate 11\nconsumed_samples 96\nloss_scale 1024\n"));
 }
 
+TEST(Manifest, KeepsTheHistoryOfADynamicLossScaleAndItsDigestKnowsIt) {
+  Manifest dynamic = small();
+  dynamic.description.progress.loss_scale_history = {.finite_steps = 300, .overflows_left = 1};
+  const std::string text = to_json(dynamic);
+  EXPECT_EQ(parse_manifest(text, "m").description.progress.loss_scale_history, (LossScaleHistory{300, 1}));
+  EXPECT_EQ(parse_manifest(to_json(small()), "m").description.progress.loss_scale_history, std::nullopt);
+  dynamic.tensors.clear();
+  EXPECT_EQ(digest_of(dynamic), sha256_hex("step 12\nupdate 11\nconsumed_samples 96\nloss_scale 1024\n"
+                                           "loss_scale_finite_steps 300\nloss_scale_overflows_left 1\n"));
+  json broken = json::parse(text);
+  broken["progress"]["loss_scale_history"]["overflows_left"] = -1;
+  EXPECT_THAT(refusal(broken.dump()), HasSubstr("progress.loss_scale_history.overflows_left: expected a whole number"));
+  broken["progress"]["loss_scale_history"] = 3;
+  EXPECT_THAT(refusal(broken.dump()), HasSubstr("progress.loss_scale_history"));
+}
+
 TEST(Manifest, DigestDoesNotKnowLayoutsFilesOrPeople) {
   Manifest other = small();
   other.save_id = "9";

@@ -138,6 +138,21 @@ TEST(Validate, AWarmupEndsBeforeTheDecayOfWsdBegins) {
               ElementsAre(HasSubstr("the largest legal value of --warmup-steps is 0")));
 }
 
+TEST(Validate, ALossScaleIsOfFp16) {
+  const auto problems = [](const char* precision, const char* scale) {
+    RunOptions options = sound_options();
+    options.device.precision = precision;
+    options.device.loss_scale = scale;
+    return problems_of(options, sound_facts()).usage;
+  };
+  EXPECT_THAT(problems("fp16", "dynamic"), IsEmpty());
+  EXPECT_THAT(problems("fp16", "1024"), IsEmpty());
+  EXPECT_THAT(problems("bf16", "dynamic"), IsEmpty());
+  EXPECT_THAT(problems("bf16", "1024"), ElementsAre(HasSubstr("--loss-scale 1024 with --precision bf16")));
+  for (const char* wrong : {"", "0", "-8", "inf", "nan", "often"})
+    EXPECT_THAT(problems("fp16", wrong), ElementsAre(HasSubstr("neither dynamic nor a number above zero"))) << wrong;
+}
+
 TEST(Validate, NoDecayEndsBeforeTheWarmup) {
   for (const char* schedule : {"cosine", "linear"}) {
     RunOptions options = sound_options();

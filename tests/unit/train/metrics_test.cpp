@@ -28,6 +28,13 @@ TEST(MetricsRow, WritesNullWhereAStepWasNotFinite) {
   EXPECT_THAT(metrics_row(step), testing::HasSubstr(R"("loss":null,"grad_norm":null)"));
 }
 
+TEST(MetricsRow, HasTheLossScaleOfFp16) {
+  StepMetrics step;
+  EXPECT_THAT(metrics_row(step), testing::Not(testing::HasSubstr("loss_scale")));
+  step.loss_scale = 65536.0;
+  EXPECT_THAT(metrics_row(step), testing::HasSubstr("\"skipped\":0,\"loss_scale\":65536"));
+}
+
 TEST(MetricsRow, LossesReadBackToTheSameBits) {
   StepMetrics step;
   step.loss = std::nextafter(5.4321, 6.0);
