@@ -97,9 +97,10 @@ std::optional<double> measured_bubble(const LayoutSteps& steps) {
   return waiting / region;
 }
 
-std::optional<double> ideal_bubble(int stages, int micro_batches) {
+std::optional<double> ideal_bubble(int stages, int micro_batches, int virtual_stages) {
   if (stages < 2 || micro_batches < 1) return std::nullopt;
-  return (stages - 1.0) / (micro_batches + stages - 1.0);
+  const double passes = static_cast<double>(virtual_stages) * micro_batches;
+  return (stages - 1.0) / (passes + stages - 1.0);
 }
 
 std::optional<Quantiles> step_quantiles(const LayoutSteps& steps) {

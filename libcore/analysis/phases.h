@@ -22,8 +22,8 @@ std::vector<Exposed> exposed_communication(const LayoutSteps& steps);
 
 // The share of the pipeline's communication, waiting and transferring, in forward + backward + their communication.
 std::optional<double> measured_bubble(const LayoutSteps& steps);
-// (p - 1) / (m + p - 1), of p stages and m micro-batches.
-std::optional<double> ideal_bubble(int stages, int micro_batches);
+// (p - 1) / (v m + p - 1), of p stages with v chunks of layers each, and m micro-batches.
+std::optional<double> ideal_bubble(int stages, int micro_batches, int virtual_stages);
 
 std::optional<Quantiles> step_quantiles(const LayoutSteps& steps);
 // The median number of tokens of a step over the median step time.

@@ -117,7 +117,7 @@ void describe(const LayoutSteps& steps, const ReportOptions& options, Report& re
   report.starved_share = table.starved_share;
   report.exposed = exposed_communication(steps);
   report.bubble_measured = measured_bubble(steps);
-  report.bubble_ideal = ideal_bubble(steps.header.pipeline, steps.header.micro_batches);
+  report.bubble_ideal = ideal_bubble(steps.header.pipeline, steps.header.micro_batches, steps.header.virtual_stages);
   report.throughput = throughput_curve(steps);
   const std::optional<double> flops = flops_per_second(steps);
   if (!options.peak_tflops || !flops) return;

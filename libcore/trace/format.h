@@ -183,6 +183,7 @@ struct Header {
   int world = 1, rank = 0;
   Coordinates at;
   int tensor = 1, pipeline = 1, data = 1;  // sizes
+  int virtual_stages = 1;                  // chunks of layers a stage
   int micro_batches = 1;                   // a step and replica
   int threads = 1;                         // that compute in this rank
   std::int64_t tokens_per_step = 0;        // of the largest global batch, counted or not

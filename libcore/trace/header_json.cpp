@@ -179,6 +179,7 @@ std::string to_json(const Header& header) {
   json.add("attempt", header.attempt).add("world", header.world).add("rank", header.rank);
   json.add("tensor", header.tensor).add("pipeline", header.pipeline).add("data", header.data);
   json.add("tensor_rank", header.at.tensor).add("pipeline_rank", header.at.pipeline).add("data_rank", header.at.data);
+  if (header.virtual_stages > 1) json.add("virtual_stages", header.virtual_stages);
   json.add("micro_batches", header.micro_batches).add("threads", header.threads);
   json.add("tokens_per_step", header.tokens_per_step).add("flops_per_token", header.flops_per_token);
   json.add("flops_convention", shortened(header.flops_convention)).add("host", shortened(header.host));
@@ -199,6 +200,7 @@ Header header_of(std::string_view json, std::string_view where) {
   header.run = fields.text("run");
   header.attempt = fields.small("attempt", 1, kMostOf);
   read_place(fields, header);
+  if (tree.contains("virtual_stages")) header.virtual_stages = fields.small("virtual_stages", 1, kMostOf);
   header.micro_batches = fields.small("micro_batches", 1, kMostOf);
   header.threads = fields.small("threads", 1, kMostOf);
   header.tokens_per_step = fields.count("tokens_per_step", 0, static_cast<std::int64_t>(kMostTokens));

@@ -30,6 +30,7 @@ trace::Header trace_header(const PreparedRun& run, const RunDirectory& directory
   header.tensor = layout.tensor;
   header.pipeline = layout.pipeline;
   header.data = layout.data;
+  header.virtual_stages = layout.virtual_stages;
   header.micro_batches = static_cast<int>(run.resolved.micro_batches);
   header.threads = run.resolved.threads;
   header.tokens_per_step = run.resolved.global_batch * run.resolved.sequence_length;

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "libcore/analysis/phases.h"
 #include "libcore/analysis/report.h"
 #include "tests/support/tmp_dir.h"
 #include "tests/unit/analysis/made_run.h"
@@ -448,6 +449,7 @@ TEST(MakeReport, MeasuresTheBubbleOfAPipeline) {
   const Report report = sound_report(folder.path());
   EXPECT_NEAR(report.bubble_measured.value(), 30.0 / 150.0, 1e-6);
   EXPECT_NEAR(report.bubble_ideal.value(), 1.0 / 5.0, 1e-12);
+  EXPECT_NEAR(ideal_bubble(2, 4, 3).value(), 1.0 / 13.0, 1e-12) << "with three chunks a stage, 1 of 3 x 4 + 1";
   EXPECT_EQ(report.exposed[0].group, trace::GroupKind::kPipeline);
   EXPECT_EQ(report.exposed[0].waiting, std::nullopt);
 }

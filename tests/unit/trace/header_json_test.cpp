@@ -26,6 +26,7 @@ TEST(TraceHeader, ReadsBackAsItWas) {
   Header header = some_header();
   header.attempt = 7;
   header.micro_batches = 32;
+  header.virtual_stages = 3;
   header.threads = 3;
   header.tokens_per_step = 1 << 20;
   header.flops_per_token = 7.5e9;
@@ -44,6 +45,7 @@ TEST(TraceHeader, ReadsBackAsItWas) {
   EXPECT_EQ(read.pipeline, 1);
   EXPECT_EQ(read.data, 2);
   EXPECT_EQ(read.micro_batches, 32);
+  EXPECT_EQ(read.virtual_stages, 3);
   EXPECT_EQ(read.threads, 3);
   EXPECT_EQ(read.tokens_per_step, 1 << 20);
   EXPECT_EQ(read.flops_per_token, 7.5e9);
@@ -57,6 +59,14 @@ TEST(TraceHeader, ReadsBackAsItWas) {
   EXPECT_EQ(read.groups[2].kind, GroupKind::kData);
   EXPECT_EQ(read.groups[0].members, header.groups[0].members);
   EXPECT_EQ(read.groups[2].members, header.groups[2].members);
+}
+
+TEST(TraceHeader, OfAStageWithOneChunkNeedNotSayIt) {
+  auto json = nlohmann::json::parse(to_json(some_header()));
+  EXPECT_FALSE(json.contains("virtual_stages"));
+  EXPECT_EQ(header_of(json.dump(), "a.trace").virtual_stages, 1);
+  json["virtual_stages"] = 0;
+  EXPECT_THROW(header_of(json.dump(), "a.trace"), DataError);
 }
 
 TEST(TraceHeader, KeepsHostNamesOfAnyBytesAsText) {
