@@ -182,7 +182,7 @@ submit_one() {
   fi
   make_way
   if [ "$job_stage" = export ] && [ -n "$job_out" ] && [ -e "$job_out" ]; then
-    give_up 6 "$job_out, which [export] writes, is there from an earlier run: move it away"
+    give_up 6 "$(in_the_way "$job_out")"
   fi
   submit "$(afterok)" 0 -- "$2" "${job_arguments[@]}"
   close_stage
@@ -220,9 +220,22 @@ check_flags() {
   [ "$wrong" = no ] || exit 2
 }
 
+# Export replaces nothing: a folder of an earlier run is told of before a new run begins.
+in_the_way() { printf '%s, which [export] writes, is there from an earlier run: move it away' "$1"; }
+check_folder() {
+  local folder
+  load_stage export
+  folder=$job_out
+  if [ -z "$folder" ] || [ ! -e "$folder" ]; then return 0; fi
+  is_done || fail 6 "$(in_the_way "$folder")"
+  load_stage train
+  if [ "$job_present" = yes ] && ! is_done; then fail 6 "$(in_the_way "$folder")"; fi
+}
+
 find_programs "$here" convoy-train convoy-preprocess convoy-ckpt convoy-profile || exit 7
 open_chain "$file"
 check_flags
+check_folder
 do_it cd "$PWD"
 do_it mkdir -p -- "$log_folder" || fail 7 "cannot make the folder of the logs, $log_folder"
 if [ "$dry_run" = no ]; then

@@ -30,12 +30,12 @@ code=0; submit chain.toml || code=$?
 expect_equal 6 "$code" 'the code for a plan of other settings'
 expect_in said.txt 'made with other settings'
 
-# A longer run goes on; what was exported before is in the way, and no half of a chain is left.
+# A longer run goes on; what was exported before is in the way, which is told before it begins.
 sed -i -e 's/^shards = .*/shards = 4/' -e 's/^steps = .*/steps = 40/' chain.toml
 code=0; submit chain.toml || code=$?
 expect_equal 6 "$code" 'the code for a folder in the way'
 expect_in said.txt 'hf.* is there from an earlier run'
-expect_equal '' "$(squeue --noheader)" 'jobs that are left'
+expect_equal '' "$(squeue --noheader)" 'jobs that were submitted'
 mv hf hf-before
 submit chain.toml || broken "$(cat said.txt)"
 expect_end "$(job_of report)" COMPLETED
