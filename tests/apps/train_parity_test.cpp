@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parity cases through the command lines: convoy-train run on the case's data, convoy-ckpt export of what it left;
-// every loss, norm, rate, gradient and weight against PyTorch's, to the case's own tolerances (tests/golden/parity), on one
-// rank and over several in every kind of layout.
+// every loss, norm, rate, gradient and weight against PyTorch's, to the case's own tolerances (tests/golden/parity), on
+// one rank and over several in every kind of layout.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -306,7 +306,8 @@ TEST_P(CommandLineParity, Bf16) { Case(GetParam()).check_bf16(); }
 TEST_P(CommandLineParity, Fp16) { Case(GetParam()).check_fp16(); }
 
 std::string test_name(std::string name) {
-  std::ranges::replace_if(name, [](char c) { return c == '-' || c == ' '; }, '_');
+  std::ranges::replace_if(
+      name, [](char c) { return c == '-' || c == ' '; }, '_');
   return name;
 }
 
@@ -333,77 +334,75 @@ std::string layout_test_name(const testing::TestParamInfo<std::tuple<std::string
 TEST_P(LayoutParity, Fp32) { case_.check_fp32(launch_); }
 
 // Two replicas of gpt2-tiny need micro-batches of two sequences: its global batch is four.
-INSTANTIATE_TEST_SUITE_P(
-    Cases, LayoutParity,
-    testing::Combine(
-        testing::Values("gpt2-tiny", "llama-gqa"),
-        testing::Values(LayoutCase{"tp2", {2, {"--tensor-parallel", "2"}}},
-                        LayoutCase{"pp2", {2, {"--pipeline-parallel", "2"}}},
-                        LayoutCase{"dp2", {2, {"--micro-batch-size", "2"}}},
-                        LayoutCase{"dp2 zero1", {2, {"--micro-batch-size", "2", "--zero", "1"}}},
-                        LayoutCase{"tp2 pp2 dp2",
-                                   {8, {"--tensor-parallel", "2", "--pipeline-parallel", "2", "--micro-batch-size", "2"}}})),
-    layout_test_name);
+INSTANTIATE_TEST_SUITE_P(Cases, LayoutParity,
+                         testing::Combine(testing::Values("gpt2-tiny", "llama-gqa"),
+                                          testing::Values(LayoutCase{"tp2", {2, {"--tensor-parallel", "2"}}},
+                                                          LayoutCase{"pp2", {2, {"--pipeline-parallel", "2"}}},
+                                                          LayoutCase{"dp2", {2, {"--micro-batch-size", "2"}}},
+                                                          LayoutCase{"dp2 zero1",
+                                                                     {2, {"--micro-batch-size", "2", "--zero", "1"}}},
+                                                          LayoutCase{"tp2 pp2 dp2",
+                                                                     {8,
+                                                                      {"--tensor-parallel", "2", "--pipeline-parallel",
+                                                                       "2", "--micro-batch-size", "2"}}})),
+                         layout_test_name);
 
 // Four layers in four chunks; four micro-batches are two groups, one is half of one.
 INSTANTIATE_TEST_SUITE_P(
     Interleaved, LayoutParity,
     testing::Combine(
         testing::Values("llama-gqa"),
-        testing::Values(LayoutCase{"pp2 v2",
-                                   {2, {"--pipeline-parallel", "2", "--schedule", "interleaved", "--virtual-stages", "2"}}},
-                        LayoutCase{"pp2 v2 one micro batch",
-                                   {2,
-                                    {"--pipeline-parallel", "2", "--schedule", "interleaved", "--virtual-stages", "2",
-                                     "--micro-batch-size", "8"}}},
-                        LayoutCase{"tp2 pp2 v2 dp2",
-                                   {8,
-                                    {"--tensor-parallel", "2", "--pipeline-parallel", "2", "--schedule", "interleaved",
-                                     "--virtual-stages", "2", "--pipeline-split", "1,1,1,1", "--micro-batch-size",
-                                     "2"}}})),
+        testing::Values(
+            LayoutCase{"pp2 v2",
+                       {2, {"--pipeline-parallel", "2", "--schedule", "interleaved", "--virtual-stages", "2"}}},
+            LayoutCase{"pp2 v2 one micro batch",
+                       {2,
+                        {"--pipeline-parallel", "2", "--schedule", "interleaved", "--virtual-stages", "2",
+                         "--micro-batch-size", "8"}}},
+            LayoutCase{"tp2 pp2 v2 dp2",
+                       {8,
+                        {"--tensor-parallel", "2", "--pipeline-parallel", "2", "--schedule", "interleaved",
+                         "--virtual-stages", "2", "--pipeline-split", "1,1,1,1", "--micro-batch-size", "2"}}})),
     layout_test_name);
 
-INSTANTIATE_TEST_SUITE_P(
-    Order, LayoutParity,
-    testing::Combine(testing::Values("llama-gqa"),
-                     testing::Values(LayoutCase{"dp2 pp2 tp2",
-                                                {8,
-                                                 {"--tensor-parallel", "2", "--pipeline-parallel", "2", "--rank-order",
-                                                  "dp,pp,tp", "--zero", "1"}}})),
-    layout_test_name);
+INSTANTIATE_TEST_SUITE_P(Order, LayoutParity,
+                         testing::Combine(testing::Values("llama-gqa"),
+                                          testing::Values(LayoutCase{
+                                              "dp2 pp2 tp2",
+                                              {8,
+                                               {"--tensor-parallel", "2", "--pipeline-parallel", "2", "--rank-order",
+                                                "dp,pp,tp", "--zero", "1"}}})),
+                         layout_test_name);
 
 INSTANTIATE_TEST_SUITE_P(
     SequenceParallel, LayoutParity,
-    testing::Combine(
-        testing::Values("gpt2-tiny", "llama-gqa"),
-        testing::Values(LayoutCase{"tp2 sp", {2, {"--tensor-parallel", "2", "--sequence-parallel"}}},
-                        LayoutCase{"tp4 sp dp2 zero1",
-                                   {8,
-                                    {"--tensor-parallel", "4", "--sequence-parallel", "--micro-batch-size", "2", "--zero",
-                                     "1"}}})),
+    testing::Combine(testing::Values("gpt2-tiny", "llama-gqa"),
+                     testing::Values(LayoutCase{"tp2 sp", {2, {"--tensor-parallel", "2", "--sequence-parallel"}}},
+                                     LayoutCase{"tp4 sp dp2 zero1",
+                                                {8,
+                                                 {"--tensor-parallel", "4", "--sequence-parallel", "--micro-batch-size",
+                                                  "2", "--zero", "1"}}})),
     layout_test_name);
 
 // 66 rows on four ranks, 74 on three.
-INSTANTIATE_TEST_SUITE_P(UnevenRows, LayoutParity,
-                         testing::Values(std::tuple{"llama-tied",
-                                                    LayoutCase{"tp4 sp", {4, {"--tensor-parallel", "4",
-                                                                              "--sequence-parallel"}}}},
-                                         std::tuple{"gpt2-docmask",
-                                                    LayoutCase{"tp3 sp pp2",
-                                                               {6,
-                                                                {"--tensor-parallel", "3", "--sequence-parallel",
-                                                                 "--pipeline-parallel", "2"}}}}),
-                         layout_test_name);
+INSTANTIATE_TEST_SUITE_P(
+    UnevenRows, LayoutParity,
+    testing::Values(
+        std::tuple{"llama-tied", LayoutCase{"tp4 sp", {4, {"--tensor-parallel", "4", "--sequence-parallel"}}}},
+        std::tuple{"gpt2-docmask",
+                   LayoutCase{"tp3 sp pp2",
+                              {6, {"--tensor-parallel", "3", "--sequence-parallel", "--pipeline-parallel", "2"}}}}),
+    layout_test_name);
 
 // Four and eight ranks share its two key/value heads.
 INSTANTIATE_TEST_SUITE_P(
     SharedHeads, LayoutParity,
-    testing::Combine(
-        testing::Values("llama-gqa"),
-        testing::Values(LayoutCase{"tp4", {4, {"--tensor-parallel", "4"}}},
-                        LayoutCase{"tp8", {8, {"--tensor-parallel", "8"}}},
-                        LayoutCase{"tp4 dp2 zero1",
-                                   {8, {"--tensor-parallel", "4", "--micro-batch-size", "2", "--zero", "1"}}})),
+    testing::Combine(testing::Values("llama-gqa"),
+                     testing::Values(LayoutCase{"tp4", {4, {"--tensor-parallel", "4"}}},
+                                     LayoutCase{"tp8", {8, {"--tensor-parallel", "8"}}},
+                                     LayoutCase{
+                                         "tp4 dp2 zero1",
+                                         {8, {"--tensor-parallel", "4", "--micro-batch-size", "2", "--zero", "1"}}})),
     layout_test_name);
 
 class LayoutParityBf16 : public LayoutParity {};

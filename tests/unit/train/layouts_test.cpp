@@ -98,8 +98,7 @@ TEST(Layouts, TheSamplesOfAStepDoNotDependOnTheReplicas) {
   EXPECT_EQ(samples({"dp4", 1, 1, 4}), one);
   EXPECT_EQ(samples({"stopped", 1, 1, 2}, 3), one);
   // Of eight samples two are of the second set, as in each eight of a period's.
-  for (const std::string& row : one)
-    EXPECT_EQ(nlohmann::json::parse(row)["sets"].dump(), "[0,0,1,0,0,0,1,0]") << row;
+  for (const std::string& row : one) EXPECT_EQ(nlohmann::json::parse(row)["sets"].dump(), "[0,0,1,0,0,0,1,0]") << row;
 }
 
 TEST(Layouts, EvaluationOnReplicasLeavesTrainingAsItIs) {

@@ -27,7 +27,9 @@ struct TinyModel {
     initialise(stream, parameters, 1, optimizer);
     model.pack(stream);
   }
-  StepContext context() { return {stream, groups, actions, parameters, model, partial_sums, data_parallel, optimizer, faults}; }
+  StepContext context() {
+    return {stream, groups, actions, parameters, model, partial_sums, data_parallel, optimizer, faults};
+  }
   StepResult run(const GlobalBatch& batch) {
     double loss_sum = 0.0;
     const std::int64_t targets = accumulate(context(), batch, loss_sum);
