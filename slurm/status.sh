@@ -76,14 +76,19 @@ stage_line() {
   if [ "$id" != - ]; then state=$(states_of "$id" "$name"); fi
   case $job_stage in
     preprocess)
-      missing=$(missing_shards | spec_of)
-      if [ -z "$missing" ]; then what="$job_shards shards"; else what="of $job_shards shards, missing: $missing"; fi
+      if ! missing=$(missing_shards 2>/dev/null); then
+        what="$job_plan cannot be used: convoy-preprocess status --plan tells why" trouble=yes
+      elif [ -z "$missing" ]; then
+        what="$job_shards shards"
+      else
+        what="of $job_shards shards, missing: $(spec_of <<<"$missing")"
+      fi
       ;;
     train) what=$(run_line "$job_run") ;;
     report) what=$job_html ;;
     *) what=$job_out ;;
   esac
-  if is_done; then
+  if is_done 2>/dev/null; then
     state='done'
   elif [ -z "$state" ] && [ "$id" = - ]; then
     state=-

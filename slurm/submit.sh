@@ -232,14 +232,17 @@ check_folder() {
   if [ "$job_present" = yes ] && ! is_done; then fail 6 "$(in_the_way "$folder")"; fi
 }
 
+path=$PATH
 find_programs "$here" convoy-train convoy-preprocess convoy-ckpt convoy-profile || exit 7
 open_chain "$file"
 check_flags
 check_folder
+[ "$PATH" = "$path" ] || do_it export "PATH=$PATH"
 do_it cd "$PWD"
 do_it mkdir -p -- "$log_folder" || fail 7 "cannot make the folder of the logs, $log_folder"
 if [ "$dry_run" = no ]; then
   command -v sbatch >/dev/null || fail 7 'Slurm is not installed here (no sbatch); --dry-run shows what would be submitted'
+  [ -w "$log_folder" ] || fail 7 "no permission to write into the folder of the logs, $log_folder"
   exec 9>>"$record_file"
   flock -n 9 || fail 7 "another submit.sh is at work on $chain_file"
 fi

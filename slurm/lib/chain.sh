@@ -90,8 +90,9 @@ merged_since_plan() {
 
 # is_done: the files that the loaded stage makes are there, whole, and of what comes before them.
 is_done() {
+  local missing
   case $job_stage in
-    preprocess) [ -e "$job_plan" ] && [ -z "$(missing_shards)" ] ;;
+    preprocess) [ -e "$job_plan" ] && missing=$(missing_shards) && [ -z "$missing" ] ;;
     merge) merged_since_plan ;;
     train) [ "$(status "$job_run" state)" = finished ] && [ "$(status "$job_run" step)" -ge "${job_steps:-0}" ] ;;
     export) [ -n "$job_out" ] && not_older "$job_out/config.json" "$job_run/status.json" ;;

@@ -14,9 +14,8 @@ run_directory() {
 # status RUN KEY: a value of status.json; empty where there is none, or null.
 status() {
   local value
-  value=$(sed -n "s/.*\"$2\":\(\"\([^\"]*\)\"\|[^,}]*\).*/\1/p" "$1/status.json" 2>/dev/null || true)
-  value=${value#\"}
-  value=${value%\"}
+  value=$(sed -nE 's/.*"'"$2"'":("([^"\\]|\\.)*"|[^,}]*).*/\1/p' "$1/status.json" 2>/dev/null || true)
+  case $value in \"*) value=$(sed -E 's/^"(.*)"$/\1/; s/\\(["\\])/\1/g' <<<"$value") ;; esac
   if [ "$value" != null ]; then printf '%s' "$value"; fi
 }
 
