@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libcore/base/error.h"
+#include "libcore/device/arena.h"
 
 namespace convoy::ops::cpu {
 namespace {
@@ -23,7 +24,15 @@ memory::desc plain(std::int64_t rows, std::int64_t columns, std::int64_t stride,
   return {{rows, columns}, type_of(dtype), strides};
 }
 
-// A primitive and, for each thread of the team, memory objects of its own whose addresses it sets.
+// The library's own scratch memory belongs to the thread that made the primitive, and threads that execute it side by side
+// would write into one another's.
+dnnl::primitive_attr with_own_scratch() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+// A primitive and, for each thread of the team, memory objects of its own whose addresses it sets. The last is scratch.
 struct Prepared {
   dnnl::primitive primitive;
   std::vector<int> arguments;                 // DNNL_ARG_... of the memories below
@@ -51,32 +60,39 @@ constexpr std::int64_t kTypicalRows = 256;
 
 struct OneDnnProducts::Library {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
-  std::vector<dnnl::stream> streams;  // one a thread
+  std::vector<dnnl::stream> streams;    // one a thread
+  std::vector<device::Buffer> scratch;  // one a thread, as large as the largest primitive needs
   std::map<ProductKey, Prepared> products;
   std::map<PackKey, Prepared> packs;
   std::map<PackKey, memory::desc> packed_forms;  // transposed is false
 
-  Prepared prepared(dnnl::primitive primitive, const std::vector<int>& arguments,
-                    const std::vector<memory::desc>& forms) {
-    Prepared result{std::move(primitive), arguments, {}};
+  Prepared prepared(dnnl::primitive primitive, std::vector<int> arguments, std::vector<memory::desc> forms,
+                    const memory::desc& scratch_form) {
+    arguments.push_back(DNNL_ARG_SCRATCHPAD);
+    forms.push_back(scratch_form);
+    Prepared result{std::move(primitive), std::move(arguments), {}};
     for (std::size_t thread = 0; thread < streams.size(); ++thread) {
       std::vector<memory>& own = result.memories.emplace_back();
       for (const memory::desc& form : forms) own.push_back(memory(form, engine, nullptr));
+      if (scratch[thread].size() < scratch_form.get_size())
+        scratch[thread] = device::Buffer(scratch_form.get_size(), {});
     }
     return result;
   }
 
   void execute(const Prepared& prepared, int thread, std::initializer_list<void*> addresses) const {
-    constexpr std::size_t kMost = 3;
+    constexpr std::size_t kMost = 4;
     std::array<dnnl_exec_arg_t, kMost> arguments{};
     const auto index = static_cast<std::size_t>(thread);
     std::size_t count = 0;
-    for (void* address : addresses) {
+    const auto add = [&](void* address) {
       dnnl_memory_t object = prepared.memories[index][count].get();
       check_status(dnnl_memory_set_data_handle(object, address), "set_data_handle");
       arguments[count] = {prepared.arguments[count], object};
       ++count;
-    }
+    };
+    for (void* address : addresses) add(address);
+    add(scratch[index].data());
     check_status(dnnl_primitive_execute(prepared.primitive.get(), streams[index].get(), static_cast<int>(count),
                                         arguments.data()),
                  "execute");
@@ -98,21 +114,23 @@ struct OneDnnProducts::Library {
     const memory::desc b =
         key.ldb == 0 ? packed_form(key.dtype, key.n, key.k) : plain(key.k, key.n, key.ldb, false, key.dtype);
     const memory::desc c = plain(key.m, key.n, key.ldc, false, DType::kF32);
-    dnnl::primitive_attr attributes;
+    dnnl::primitive_attr attributes = with_own_scratch();
     if (key.accumulate) {
       dnnl::post_ops sum;
       sum.append_sum(1.0f);
       attributes.set_post_ops(sum);
     }
     const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, c), attributes, engine);
-    return prepared(dnnl::matmul(description), {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST}, {a, b, c});
+    return prepared(dnnl::matmul(description), {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST}, {a, b, c},
+                    description.scratchpad_desc());
   }
 
   Prepared make(const PackKey& key) {
     const memory::desc from = plain(key.k, key.n, key.transposed ? key.k : key.n, key.transposed, key.dtype);
     const memory::desc to = packed_form(key.dtype, key.n, key.k);
-    const dnnl::reorder::primitive_desc description(engine, from, engine, to);
-    return prepared(dnnl::reorder(description), {DNNL_ARG_FROM, DNNL_ARG_TO}, {from, to});
+    const dnnl::reorder::primitive_desc description(engine, from, engine, to, with_own_scratch());
+    return prepared(dnnl::reorder(description), {DNNL_ARG_FROM, DNNL_ARG_TO}, {from, to},
+                    description.scratchpad_desc());
   }
 };
 
@@ -120,6 +138,7 @@ OneDnnProducts::OneDnnProducts(int threads)
     : library_(made("engine and streams", [&] {
         auto library = std::make_unique<Library>();
         for (int thread = 0; thread < threads; ++thread) library->streams.emplace_back(library->engine);
+        library->scratch.resize(static_cast<std::size_t>(threads));
         return library;
       })) {}
 
