@@ -55,10 +55,11 @@ class Judge {
     const double values = static_cast<double>(candidate.slow.values);
     const double chance = std::max(kMedianError * step_noise_ / std::sqrt(values),
                                    block_noise_ / std::sqrt(std::max(1.0, values / static_cast<double>(kBlockSteps))));
-    const bool of_part = candidate.slow.values < candidate.slow.outside;
+    const bool of_less = candidate.slow.values < candidate.slow.outside;
+    const bool of_part = candidate.against_itself ? of_less : candidate.slow.outside >= floors_.steps;
     if (of_part && (affected < floors_.affected_of_part * values || candidate.step_seconds < floors_.seconds_of_part))
       return false;
-    return candidate.slow.excess >= (of_part ? floors_.sigmas_of_part : floors_.sigmas) * std::hypot(chance, spread_);
+    return candidate.slow.excess >= (of_less ? floors_.sigmas_of_part : floors_.sigmas) * std::hypot(chance, spread_);
   }
 
  private:

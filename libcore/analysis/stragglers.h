@@ -22,8 +22,9 @@ struct Floors {
   double excess_of_checkpoint = 0.25;
   double step_share = 0.0025;  // of the training step
   double sigmas = 5.0;
-  // For less than half of the steps: such intervals are many, and on shared machines noise comes in spells.
-  double sigmas_of_part = 7.0;
+  double sigmas_of_part = 7.0;  // for less than half of the steps
+  // Where as many steps as below lie outside of the interval (of a rank without peers: as in it), for on shared
+  // machines noise comes in spells.
   double affected_of_part = 0.9;        // of the interval's steps
   double seconds_of_part = 2.5;         // that the affected steps took
   double spread_per_step_noise = 0.25;  // healthy ranks differ by at least this share of the noise from step to step

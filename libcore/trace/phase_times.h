@@ -38,7 +38,7 @@ class PhaseTimes {
 
   static constexpr std::size_t kDeepest = 32;  // what is nested deeper counts as the phase around it
   // Between two readings of the run-delay passes so much at least.
-  static constexpr std::uint64_t kShortGap = 200'000;  // ns
+  static constexpr std::uint64_t kShortGap = 5'000;  // ns
   static constexpr std::uint64_t kLongGap = 20'000'000;
 
   std::array<PhaseTime, kPhases> times_ = {};
@@ -62,7 +62,8 @@ inline void PhaseTimes::advance(std::uint64_t now) {
 
 // The one place that says when the run-delay is read, beside the ends of a step: it costs a system call. Whoever waits
 // for a core waits longer than the short gap, so that while cores are short the phase which did is the one that ends
-// when the delay is read. While they are not, the end of an outermost phase now and then is enough.
+// when the delay is read; a longer gap would give to a computation of 100 us what the communication before it waited.
+// While cores are not short, the end of an outermost phase now and then is enough.
 inline bool PhaseTimes::wants_delay(bool ending) const {
   const std::uint64_t gap = last_ - read_at_;
   if (cores_are_short_) return gap >= kShortGap;

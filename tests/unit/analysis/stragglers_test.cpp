@@ -110,6 +110,19 @@ TEST(Stragglers, ASpellOfLessThanTwoAndAHalfSecondsIsWorthNoName) {
   }
 }
 
+// Of the 80 steps from 20 to 99 every fifth or every twelfth is a healthy one; the steps before them are, too.
+TEST(Stragglers, APartOfTheRunWithHealthyStepsInItIsNoise) {
+  for (const std::int64_t healthy : {5, 12}) {
+    const auto factor = [healthy](int rank, std::int64_t step, std::size_t phase) {
+      const bool is_slow = step >= 20 && step <= 99 && (step - 19) % healthy != 0;
+      return rank == 2 && phase == kForwardIndex && is_slow ? 1.5 : 1.0;
+    };
+    const auto judgement =
+        find_stragglers(make_comparison({.layout = {.tensor = 1, .pipeline = 1, .data = 4}, .factor = factor}));
+    EXPECT_EQ(judgement.stragglers.size(), healthy == 5 ? 0u : 1u) << healthy;
+  }
+}
+
 // Of the 40 steps from 20 to 59 every eighth or every twelfth is a healthy one.
 TEST(Stragglers, AShortIntervalWithHealthyStepsInItIsNoise) {
   for (const std::int64_t healthy : {8, 12}) {

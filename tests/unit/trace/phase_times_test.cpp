@@ -128,7 +128,7 @@ TEST_F(PhaseTimesTest, WithinEvaluationAndCheckpointEverythingIsTheirs) {
 TEST_F(PhaseTimesTest, WhileCoresAreShortTheDelayGoesToThePhaseThatHadIt) {
   times_.begin_step(0);
   times_.enter(Phase::kForward, 0);
-  times_.enter(Phase::kTensorComm, 90 * kUs);  // too soon for a reading
+  times_.enter(Phase::kTensorComm, 4 * kUs);  // too soon for a reading
   set_delay(3 * kMs);
   times_.leave(4 * kMs);
   set_delay(5 * kMs);  // of the forward that follows
@@ -139,19 +139,32 @@ TEST_F(PhaseTimesTest, WhileCoresAreShortTheDelayGoesToThePhaseThatHadIt) {
   EXPECT_EQ(delay(Phase::kOther), 0u);
 }
 
+// Ranks that share cores wait in their collectives, between computations that are short.
+TEST_F(PhaseTimesTest, WhatACollectiveWaitedIsNotTheShortComputationsBehindIt) {
+  times_.begin_step(0);
+  times_.enter(Phase::kForward, 0);
+  times_.enter(Phase::kTensorComm, 50 * kUs);
+  set_delay(60 * kUs);
+  times_.leave(120 * kUs);
+  times_.leave(170 * kUs);
+  times_.end_step(170 * kUs);
+  EXPECT_EQ(delay(Phase::kTensorComm), 60 * kUs);
+  EXPECT_EQ(delay(Phase::kForward), 0u);
+}
+
 TEST_F(PhaseTimesTest, ADelayLongerThanItsPhaseIsTheOthersInProportion) {
   times_.begin_step(0);
   times_.enter(Phase::kForward, 0);
-  times_.enter(Phase::kTensorComm, 100 * kUs);
-  times_.leave(150 * kUs);
-  times_.leave(150 * kUs);
-  times_.enter(Phase::kBackward, 150 * kUs);
-  set_delay(140 * kUs);
-  times_.leave(200 * kUs + 50 * kUs);
-  times_.end_step(250 * kUs);
-  EXPECT_EQ(delay(Phase::kBackward), 100 * kUs);
-  EXPECT_NEAR(static_cast<double>(delay(Phase::kForward)), 40e3 * 2 / 3, 1.0);
-  EXPECT_NEAR(static_cast<double>(delay(Phase::kTensorComm)), 40e3 / 3, 1.0);
+  times_.enter(Phase::kTensorComm, 2 * kUs);
+  times_.leave(3 * kUs);
+  times_.leave(3 * kUs);
+  times_.enter(Phase::kBackward, 3 * kUs);
+  set_delay(5800);
+  times_.leave(8 * kUs);
+  times_.end_step(8 * kUs);
+  EXPECT_EQ(delay(Phase::kBackward), 5 * kUs);
+  EXPECT_NEAR(static_cast<double>(delay(Phase::kForward)), 800.0 * 2 / 3, 1.0);
+  EXPECT_NEAR(static_cast<double>(delay(Phase::kTensorComm)), 800.0 / 3, 1.0);
 }
 
 TEST_F(PhaseTimesTest, MoreDelayThanTimeIsCutToTheTime) {
