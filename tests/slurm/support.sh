@@ -37,7 +37,22 @@ eventually() {
   done
 }
 
-# A small model, and a run of it that takes a second or two.
+# What the runs of all cases have in common: they take a second or two.
+run_keys() {
+  cat <<'TOML'
+sequence-length = 32
+global-batch-size = 8
+micro-batch-size = 2
+steps = 30
+checkpoint-every = "10"
+threads = 1
+precision = "fp32"
+lr = 1e-3
+tensorboard = false
+TOML
+}
+
+# A small model, and a run of it.
 write_config() {
   cat >model.json <<'JSON'
 {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 1024, "hidden_size": 64, "intermediate_size": 172,
@@ -49,15 +64,7 @@ JSON
 model = "model.json"
 data = ["$root/tests/golden/data/megatron/bpe-u16"]
 foreign-data = true
-sequence-length = 32
-global-batch-size = 8
-micro-batch-size = 2
-steps = 30
-checkpoint-every = "10"
-threads = 1
-precision = "fp32"
-lr = 1e-3
-tensorboard = false
+$(run_keys)
 TOML
 }
 # pause_before STEP SECONDS: the flags, in `pause`, of a run that stands still before STEP ends, so that something can happen to it.
@@ -127,7 +134,7 @@ write_corpus() {
 # chain.toml, of the corpus and of a run as in write_config.
 write_chain() {
   write_config
-  cat >chain.toml <<'TOML'
+  cat >chain.toml <<TOML
 [site]
 setup = ["export SEEN='a  b'"]
 [preprocess]
@@ -145,15 +152,7 @@ ntasks-per-node = 2
 cpus-per-task = 1
 time = 10
 model = "model.json"
-sequence-length = 32
-global-batch-size = 8
-micro-batch-size = 2
-steps = 30
-checkpoint-every = "10"
-threads = 1
-precision = "fp32"
-lr = 1e-3
-tensorboard = false
+$(run_keys)
 out = "the run"
 [export]
 out = "hf"
