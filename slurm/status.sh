@@ -70,7 +70,6 @@ stage_line() {
     printf '%-11s %-8s %-24s\n' "$job_stage" - out
     return 0
   fi
-  while read -r id offset name; do :; done < <(recorded "$job_stage")
   read -r id offset name <<<"$(recorded "$job_stage" | tail -n 1)"
   id=${id:--}
   if [ "$id" != - ]; then state=$(states_of "$id" "$name"); fi
