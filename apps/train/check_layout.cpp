@@ -18,7 +18,8 @@ using convoy::train::Difference;
 using convoy::train::LayoutReport;
 using convoy::train::SmallRun;
 
-constexpr Compared kAll[] = {Compared::kLoss, Compared::kGradient, Compared::kNorm, Compared::kWeight};
+constexpr Compared kAll[] = {Compared::kLoss, Compared::kGradient, Compared::kStepLoss,
+                             Compared::kNorm, Compared::kRate,     Compared::kWeight};
 
 const char* key_of(Compared what) {
   switch (what) {
@@ -26,8 +27,12 @@ const char* key_of(Compared what) {
       return "losses";
     case Compared::kGradient:
       return "gradients";
+    case Compared::kStepLoss:
+      return "step_losses";
     case Compared::kNorm:
       return "norms";
+    case Compared::kRate:
+      return "rates";
     case Compared::kWeight:
       return "weights";
   }
@@ -127,7 +132,7 @@ app::Command check_layout_command(config::RunOptions& options) {
       "Takes the options of run and looks at model, layout, batch and seed. The model is cut down to a few narrow "
       "layers "
       "with as many kinds of everything as it has; each rank is a thread of this process, in fp32, on made-up tokens. "
-      "Losses, gradients, gradient norm and weights of three steps must be those of one rank but for rounding: "
+      "Losses, gradients, gradient norm, rate and weights of three steps must be those of one rank but for rounding: "
       "relative to "
       "the loss, to a tensor's largest gradient, to the norm, and to the learning rate. The first that is not is "
       "named, with "

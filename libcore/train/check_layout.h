@@ -3,16 +3,15 @@
 // trainer's own step, and compares what both did at every point of a step.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "libcore/config/run_options.h"
-#include "libcore/parallel/groups.h"
+#include "libcore/optim/lr_schedule.h"
+#include "libcore/parallel/partial_sums.h"
 #include "libcore/train/cut_down.h"
+#include "libcore/train/layout_comparison.h"
 
 namespace convoy::train {
 
@@ -21,56 +20,30 @@ namespace convoy::train {
 // is wrong with them.
 SmallRun small_run(const config::RunOptions& options);
 
-// In the order of a step.
-enum class Compared {
-  kLoss,      // of each micro-batch, after its forward pass
-  kGradient,  // of each parameter, after their reduction
-  kNorm,      // of all gradients
-  kWeight,    // of each parameter, after the update
-};
-constexpr std::size_t kComparisons = 4;
-
 struct CheckSettings {
   int steps = 3;
   std::uint64_t seed = 1;
   std::size_t bucket_bytes = 4096;  // so that there are several
   bool overlap = true;
   double watchdog_seconds = 60.0;
-  // What a test breaks; called once on each rank, before anything is allocated.
+  // Of the layout's ranks; one rank always computes in fp32.
+  tensor::DType precision = tensor::DType::kF32;
+  bool documents = false;  // attention stays inside documents, several of which a sample has
+  optim::LrSchedule schedule = {.kind = optim::ScheduleKind::kConstant, .peak = 1e-2};
+  Tolerances early = {}, late = {};
+  int early_steps = 3;
+  // What a test breaks on the layout's ranks. The groups: before anything is allocated.
   std::function<void(parallel::Groups&)> interfere = {};
+  std::function<std::vector<parallel::PartialGradient>(const model::Parameters&)> partial_gradients = {};
+  std::function<double(int update)> rate = {};  // of update 1, 2, ..
 };
 
-// A value that is not the one of a single rank.
-struct Difference {
-  int step = 0;
-  Compared what = Compared::kLoss;
-  std::string name;   // of a tensor; "micro-batch 2 of replica 1"
-  std::string place;  // "[3, 5]": where in the whole tensor the largest difference is
-  int rank = 0;
-  parallel::Coordinates at;
-  double found = 0.0, expected = 0.0;
-  double allowed = 0.0;  // that it may differ
-};
-
-struct Comparison {
-  std::int64_t compared = 0;   // values of all ranks and steps
-  std::int64_t different = 0;  // tensors, micro-batches or norms
-  double largest = 0.0;        // difference, relative to what `tolerance` is relative to
-  double tolerance = 0.0;
-};
-
-struct LayoutReport {
-  std::array<Comparison, kComparisons> comparisons;  // by Compared
-  // The first one in the order of a step: gradients in the order of a backward pass, from the last parameter to the
-  // first, so that it names where things went wrong and not what followed from it.
-  std::optional<Difference> first;
-  bool equal() const { return !first; }
-};
+// Trains on one rank, on the layout's global batches in micro-batches of `micro_batch` samples. The result serves every
+// layout and micro-batch size (a multiple of that) of the same model, length, global batch and settings.
+Reference train_on_one_rank(const SmallRun& run, std::int64_t micro_batch, const CheckSettings& settings);
 
 // Takes as many threads as the layout has ranks. Throws what a rank throws.
 LayoutReport check_layout(const SmallRun& run, const CheckSettings& settings = {});
-
-std::string text_of(Compared what);  // "gradients after their reduction"
-std::string text_of(const Difference& difference);
+LayoutReport check_layout(const SmallRun& run, const CheckSettings& settings, const Reference& reference);
 
 }  // namespace convoy::train

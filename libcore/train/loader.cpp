@@ -79,7 +79,12 @@ void MicroBatch::fill(std::int64_t row, std::span<const std::int32_t> window, co
   set(row, window, rules);
   if (!rules.document_positions) return;
   const std::int64_t length = tokens_.shape()[1];
-  std::iota(positions_.as<std::int32_t>() + row * length, positions_.as<std::int32_t>() + (row + 1) * length, 0);
+  std::int32_t* positions = positions_.as<std::int32_t>() + row * length;
+  std::int32_t position = 0;
+  for (std::int64_t t = 0; t < length; ++t) {
+    positions[t] = position++;
+    if (rules.ignore_after && window[static_cast<std::size_t>(t)] == *rules.ignore_after) position = 0;
+  }
 }
 
 void MicroBatch::set(std::int64_t row, std::span<const std::int32_t> window, const SampleRules& rules) {

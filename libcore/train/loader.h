@@ -28,7 +28,7 @@ class MicroBatch {
 
   // Reads tokens [first, first + T] of the stream into row `row`. DataError if an id is beyond the vocabulary.
   void load(std::int64_t row, const data::IndexedDataset& dataset, std::int64_t first, const SampleRules& rules);
-  // The same of a window of T + 1 tokens that are of no data set; they make one document.
+  // The same of a window of T + 1 tokens that are of no data set. A token whose target does not count ends a document.
   void fill(std::int64_t row, std::span<const std::int32_t> window, const SampleRules& rules);
   void clear(std::int64_t row);
 

@@ -117,6 +117,42 @@ TEST(CheckLayout, InterleavedChunksTrainAlikeForAnyNumberOfMicroBatches) {
   expect_equal(cut_down(config, layout, 16, 2, 3));
 }
 
+TEST(CheckLayout, DocumentsOfASampleTrainAlike) {
+  CheckSettings settings;
+  settings.documents = true;
+  for (const parallel::Layout& layout : layouts()) {
+    SCOPED_TRACE(text(layout));
+    expect_equal(llama(layout), settings);
+  }
+  const SmallRun run = llama({.data = 2});
+  EXPECT_FALSE(check_layout(run, settings, train_on_one_rank(run, 2, {})).equal()) << "documents change the loss";
+}
+
+// The samples of a micro-batch are those of as many micro-batches of one.
+TEST(CheckLayout, OneReferenceServesEveryMicroBatchSize) {
+  SmallRun run = gpt2({.pipeline = 2, .data = 2}, 4);
+  run.micro_batch = 1;
+  const Reference reference = train_on_one_rank(run, 1, {});
+  for (const std::int64_t micro_batch : {1, 2, 4}) {
+    run.micro_batch = micro_batch;
+    run.micro_batches = 4 / micro_batch;
+    EXPECT_TRUE(check_layout(run, {}, reference).equal()) << micro_batch;
+  }
+}
+
+// Of a rate that begins a step later the name is the rate's, not that of what follows from it.
+TEST(CheckLayout, NamesALearningRateThatIsAnothers) {
+  CheckSettings settings;
+  settings.schedule = {.kind = optim::ScheduleKind::kConstant, .peak = 1e-2, .warmup_steps = 4};
+  settings.rate = [&](int update) { return settings.schedule.rate(update); };
+  const LayoutReport report = check_layout(gpt2({.data = 2}), settings);
+  ASSERT_FALSE(report.equal());
+  EXPECT_EQ(report.first->step, 1);
+  EXPECT_EQ(report.first->what, Compared::kRate);
+  EXPECT_DOUBLE_EQ(report.first->expected, 0.0025);
+  EXPECT_DOUBLE_EQ(report.first->found, 0.005);
+}
+
 TEST(CheckLayout, FewerMicroBatchesThanStagesTrainAlike) {
   expect_equal(gpt2({.pipeline = 3}, 1));
   expect_equal(llama({.pipeline = 3}, 2));

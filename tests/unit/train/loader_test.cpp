@@ -44,6 +44,14 @@ TEST(MicroBatch, TheTargetAfterAnEndOfTextDoesNotCount) {
   EXPECT_EQ(batch.targets(), 2);
 }
 
+TEST(MicroBatch, ATokenWhoseTargetDoesNotCountEndsADocumentOfTokensThatAreOfNoDataSet) {
+  MicroBatch batch(1, 5, true);
+  const std::vector<std::int32_t> window = {5, 0, 7, 8, 0, 3};
+  batch.fill(0, window, {.vocabulary = 20, .document_positions = true, .ignore_after = 0});
+  EXPECT_THAT(values(batch.batch().positions), ElementsAre(0, 1, 0, 1, 2));
+  EXPECT_THAT(values(batch.batch().targets), ElementsAre(0, kNone, 8, 0, kNone));
+}
+
 TEST(MicroBatch, ClearedRowsCountNothing) {
   const TmpDir folder;
   const data::IndexedDataset dataset = open_pair(folder, {5, 6, 7}, {3});

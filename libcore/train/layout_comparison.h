@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rank of a layout did, held against what one rank did, value by value at every point of a step.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libcore/model/parameters.h"
+#include "libcore/parallel/data_parallel.h"
+#include "libcore/parallel/groups.h"
+#include "libcore/train/cut_down.h"
+#include "libcore/train/step.h"
+
+namespace convoy::train {
+
+// In the order of a step.
+enum class Compared {
+  kLoss,      // of each micro-batch, after its forward pass
+  kGradient,  // of each parameter, after their reduction
+  kStepLoss,  // of the global batch, as a run writes it
+  kNorm,      // of all gradients
+  kRate,      // of the update
+  kWeight,    // of each parameter, after the update
+};
+constexpr std::size_t kComparisons = 6;
+
+// Differences beyond these are no rounding. fp32 has 6e-8 of relative rounding; sums over a few hundred elements in
+// another order come to some 1e-6 of the largest value, and three updates carry that on.
+struct Tolerances {
+  double loss = 1e-5;                // of the loss, of a micro-batch and of the step
+  double gradient = 1e-4;            // of the tensor's largest gradient, or of a thousandth of the largest of all
+  double norm = 1e-5;                // of the norm
+  double weight = 1e-3;              // of `weight_scale`
+  double weight_scale = 1e-2;        // an update moves a weight by about the learning rate
+  bool relative_to_weights = false;  // weights are held against the largest of their tensor, if that is more
+};
+
+// A value that is not the one of a single rank.
+struct Difference {
+  int step = 0;
+  Compared what = Compared::kLoss;
+  std::string name;   // of a tensor; "micro-batch 2 of replica 1"
+  std::string place;  // "[3, 5]": where in the whole tensor the largest difference is
+  int rank = 0;
+  parallel::Coordinates at;
+  double found = 0.0, expected = 0.0;
+  double allowed = 0.0;    // that it may differ
+  std::int64_t order = 0;  // among those of the same step and kind
+};
+
+struct Comparison {
+  std::int64_t compared = 0;   // values of all ranks and steps
+  std::int64_t different = 0;  // tensors, micro-batches, losses, norms or rates
+  double largest = 0.0;        // difference, relative to what `tolerance` is relative to
+  double tolerance = 0.0;      // of the first steps
+};
+
+struct LayoutReport {
+  std::array<Comparison, kComparisons> comparisons;  // by Compared
+  // The largest differences of each step, by Compared; step 0 holds the initial weights.
+  std::vector<std::array<double, kComparisons>> steps;
+  // The first one in the order of a step: gradients in the order of a backward pass, from the last parameter to the
+  // first, so that it names where things went wrong and not what followed from it.
+  std::optional<Difference> first;
+  bool equal() const { return !first; }
+};
+
+std::string text_of(Compared what);  // "gradients after their reduction"
+std::string text_of(const Difference& difference);
+
+// What a rank has at hand while it trains; each function below is called when the value is there.
+struct StepValues {
+  const parallel::Groups& groups;
+  const model::Parameters& parameters;
+  const parallel::DataParallel& data_parallel;
+  const std::vector<double>& losses;  // of the step's micro-batches, in the last stage
+};
+
+// What one rank did.
+class Reference {
+ public:
+  struct Step {
+    std::vector<double> losses;  // of the global batch's micro-batches
+    std::vector<std::vector<float>> gradients, weights;
+    double largest_gradient = 0.0;
+    double loss = 0.0, norm = 0.0, rate = 0.0;
+  };
+
+  explicit Reference(std::int64_t micro_batch) : micro_batch_(micro_batch) {}
+  void losses(int step, const StepValues& values);
+  void gradients(int step, const StepValues& values);
+  void totals(int step, const StepValues& values, const StepResult& result, double rate);
+  void weights(int step, const StepValues& values);
+
+  const Step& at(int step) const { return steps_[static_cast<std::size_t>(step)]; }
+  // The loss of samples [first, first + count), which are whole micro-batches of the reference.
+  double loss_of(int step, std::int64_t first, std::int64_t count) const;
+
+ private:
+  Step& step(int step);
+  std::int64_t micro_batch_ = 0;  // samples of it
+  std::vector<Step> steps_;       // the first one holds the initial weights
+};
+
+// Compares what one rank of the layout did. `reference` and `run` outlive it.
+class RankComparison {
+ public:
+  // Steps after `early_steps` are held to `late`.
+  RankComparison(const SmallRun& run, const Reference& reference, const Tolerances& early, const Tolerances& late,
+                 int early_steps);
+  void losses(int step, const StepValues& values);
+  void gradients(int step, const StepValues& values);
+  void totals(int step, const StepValues& values, const StepResult& result, double rate);
+  void weights(int step, const StepValues& values);
+
+  // Adds what this rank found to `report`; the order in which ranks do it does not matter.
+  void add_to(LayoutReport& report) const;
+
+ private:
+  const Tolerances& tolerances(int step) const { return step <= early_steps_ ? early_ : late_; }
+  Difference start(int step, Compared what, const StepValues& values) const;
+  std::size_t index_of(const std::string& name) const;
+  void compare(Difference difference, const model::LocalParameter& parameter, const tensor::View& mine,
+               const parallel::Range& share, const std::vector<float>& whole, double scale);
+  void judge(Difference difference, double found, double expected, double scale, double tolerance);
+
+  const SmallRun& run_;
+  const Reference& reference_;
+  const std::vector<model::Parameter> table_;
+  const Tolerances early_, late_;
+  const int early_steps_;
+  LayoutReport mine_;
+};
+
+}  // namespace convoy::train
