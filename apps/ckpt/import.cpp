@@ -34,7 +34,7 @@ app::Command import_command(ImportArguments& arguments) {
   command.name = "import";
   command.purpose = "make a checkpoint of a Hugging Face folder";
   command.details =
-      "Reads config.json (GPT2LMHeadModel, LlamaForCausalLM) with model.safetensors, or the files that "
+      "Reads config.json (GPT2LMHeadModel, LlamaForCausalLM, Qwen2ForCausalLM) with model.safetensors, or the files that "
       "model.safetensors.index.json names, and writes a step directory of step 0 with the weights as they are stored "
       "(fp32, bf16, "
       "fp16) and no optimizer states: what `convoy-train run --init-from` starts from. A folder that holds anything "

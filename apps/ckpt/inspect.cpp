@@ -61,7 +61,7 @@ std::string layout_text(const Manifest& inventory) {
 void print_head(const Source& source, const Manifest& inventory) {
   fmt::print("folder      {}\n", source.folder().string());
   fmt::print("step        {}\n", step_text(source, inventory.description.progress));
-  fmt::print("model       {}, {} layers, width {}, vocabulary {}, {} head\n", architecture_of(source.config),
+  fmt::print("model       {}, {} layers, width {}, vocabulary {}, {} head\n", model::architecture_name(source.config),
              source.config.layers, source.config.width, source.config.vocabulary,
              source.config.tied_embeddings ? "tied" : "untied");
   const double parameters = static_cast<double>(model::parameter_count(source.table));
@@ -151,7 +151,8 @@ void print_json(const Source& source, const Manifest& inventory, const InspectAr
                              .add("pipeline_parallel", layout.pipeline)
                              .add("zero_shards", layout.zero_shards)
                              .text());
-  json.add("architecture", architecture_of(source.config)).add("parameters", model::parameter_count(source.table));
+  json.add("architecture", model::architecture_name(source.config))
+      .add("parameters", model::parameter_count(source.table));
   if (source.checkpoint() != nullptr) add_checkpoint(json, *source.checkpoint());
   std::vector<std::string> rows;
   for (const std::size_t row : chosen(source, inventory, arguments.tensors))

@@ -85,10 +85,6 @@ std::string_view torch_name(DType dtype) {
   return dtype == DType::kF16 ? "float16" : "float32";
 }
 
-std::string architecture_of(const model::Config& config) {
-  return config.architecture == model::Architecture::kGpt2 ? "GPT2LMHeadModel" : "LlamaForCausalLM";
-}
-
 app::Option source_operand(std::string& target, const std::string& name) {
   return app::positional(name, target, "a run directory (its newest step), a step directory, or a Hugging Face folder");
 }

@@ -40,8 +40,6 @@ void read_box(const Source& source, const checkpoint::Manifest& inventory, std::
 tensor::DType widest_dtype(const Source& source);
 std::string_view torch_name(tensor::DType dtype);  // "float32", "bfloat16", "float16"
 
-std::string architecture_of(const model::Config& config);  // "LlamaForCausalLM"
-
 // The operand of commands that read either kind, and of those that want a checkpoint.
 app::Option source_operand(std::string& target, const std::string& name = "CKPT");
 app::Option checkpoint_operand(std::string& target);

@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   JobArguments job;
   convoy::app::Program program;
   program.name = "convoy-train";
-  program.purpose = "pretrain GPT-2 and Llama language models";
+  program.purpose = "pretrain GPT-2, Llama and Qwen 2 language models";
   program.examples = {"convoy-train run --model llama-15m --data data/docs.train --out runs/second --steps 1000",
                       "convoy-train show-model --model gpt2-124m"};
   program.config_table = "train";

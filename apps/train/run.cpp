@@ -49,7 +49,7 @@ int run_rank(const config::RunOptions& options, const app::Session& session) {
 app::Command run_command(config::RunOptions& options) {
   app::Command command;
   command.name = "run";
-  command.purpose = "train a GPT-2 or Llama model on token shards";
+  command.purpose = "train a GPT-2, Llama or Qwen 2 model on token shards";
   command.details =
       "Alone it trains on one rank; started by srun or mpirun on all of theirs, tensor-, pipeline- and data-parallel. "
       "RUN "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model is: Hugging Face's config.json (GPT2LMHeadModel, LlamaForCausalLM) or a named preset. A key that would
+// What a model is: Hugging Face's config.json (of the families in family.cpp) or a named preset. A key that would
 // change the mathematics and that we do not do (another activation, sliding windows, another scaling) is refused, never
 // ignored.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace convoy::model {
 
-enum class Architecture { kGpt2, kLlama };
+enum class Architecture { kGpt2, kLlama, kQwen2 };
 
 // Llama 3's rotary scaling (Dubey et al., 2024): low frequencies divided by `factor`, smooth between the two bounds.
 struct RopeScaling {
@@ -35,10 +35,10 @@ struct Config {
   std::int64_t ffn_width = 0;        // F
   std::int64_t positions = 0;        // the longest sequence
   double norm_epsilon = 1e-5;
-  double rope_theta = 10000.0;  // Llama
+  double rope_theta = 10000.0;  // of all but GPT-2
   std::optional<RopeScaling> rope_scaling = std::nullopt;
   bool tied_embeddings = false;
-  bool attention_bias = false;  // Llama: q, k, v, o; GPT-2 always has biases
+  bool attention_bias = false;  // Llama: q, k, v, o; Qwen 2: q, k, v; GPT-2 always has biases
   bool mlp_bias = false;
   double initializer_range = 0.02;
   double dropout = 0.0;  // the largest of the model's rates
@@ -53,6 +53,8 @@ Config read_config(const Path& path);  // config.json, or a folder that holds on
 std::vector<std::string> preset_names();
 Config preset(std::string_view name);    // ConfigError lists the names
 Config resolve(std::string_view model);  // a preset's name, else a path
+
+std::string_view architecture_name(const Config& config);  // "LlamaForCausalLM"
 
 // The config.json that transformers reads back to the same model. `dtype` is "float32" or "bfloat16".
 std::string to_json(const Config& config, std::string_view dtype);

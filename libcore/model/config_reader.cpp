@@ -151,6 +151,40 @@ std::string ConfigReader::text(const std::string& key, const std::string& fallba
   return fallback;
 }
 
+std::optional<std::int32_t> ConfigReader::token_id(const std::string& key, std::optional<std::int32_t> fallback,
+                                                   std::int64_t vocabulary) {
+  // transformers writes its default along even where the vocabulary is smaller.
+  const std::optional<std::int32_t> usable = fallback && *fallback < vocabulary ? fallback : std::nullopt;
+  const Json* value = find(key);
+  if (value == nullptr) return has(key) ? std::nullopt : usable;
+  const Json& id = value->is_array() && !value->empty() ? value->front() : *value;
+  if (id.is_number_integer()) {
+    const auto number = id.get<std::int64_t>();
+    if (number == -1) return std::nullopt;  // an older way to say none
+    if (fallback && number == *fallback) return usable;
+    if (number >= 0 && number < vocabulary) return static_cast<std::int32_t>(number);
+  }
+  problem(key, fmt::format("expected a token id below vocab_size {}, found {}", vocabulary, shown(*value)));
+  return std::nullopt;
+}
+
+void ConfigReader::only(const std::string& key, std::string_view json) {
+  const Json* value = find(key);
+  if (value == nullptr || *value == Json::parse(json)) return;
+  problem(key, fmt::format("is not supported: expected {}, found {}", json, shown(*value)));
+}
+
+void ConfigReader::one_of(const std::string& key, std::initializer_list<std::string_view> accepted) {
+  const std::string_view first = *accepted.begin();
+  const std::string found = text(key, std::string(first));
+  if (std::find(accepted.begin(), accepted.end(), found) != accepted.end()) return;
+  problem(key, fmt::format("is not supported: expected \"{}\", found \"{}\"", first, found));
+}
+
+ConfigReader ConfigReader::nested(const std::string& key, const Json& object) const {
+  return {object, where_, fmt::format("{}{}.", scope_, key), problems_};
+}
+
 void ConfigReader::problem(const std::string& key, const std::string& what) {
   problems_.push_back(fmt::format("{}: {}{}: {}", where_, scope_, key, what));
 }

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -39,6 +40,15 @@ class ConfigReader {
   std::string text(const std::string& key, const std::string& fallback);
   // One number under several names: two of them that disagree are a problem.
   std::int64_t integer(std::initializer_list<const char*> keys, std::int64_t fallback, IntegerRange range);
+
+  // A token id, or a list of them of which the first counts (Llama 3's eos_token_id); `fallback` if absent.
+  std::optional<std::int32_t> token_id(const std::string& key, std::optional<std::int32_t> fallback,
+                                       std::int64_t vocabulary);
+  // Keys that have one meaning with us: another value would be another model, and is a problem.
+  void only(const std::string& key, std::string_view json);
+  void one_of(const std::string& key, std::initializer_list<std::string_view> accepted);  // absent: the first
+  // The object under `key`, whose problems join these.
+  ConfigReader nested(const std::string& key, const Json& object) const;
 
   void know(std::string_view key) { known_.emplace(key); }
   void problem(const std::string& key, const std::string& what);

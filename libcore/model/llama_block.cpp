@@ -15,16 +15,17 @@ using tensor::View;
 LlamaBlock make_llama_block(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t layer,
                             const RotaryTable& rotary, const Shard& shard) {
   const std::string prefix = fmt::format("model.layers.{}.", layer);
-  const auto linear = [&](const std::vector<std::string>& names, bool has_bias) {
+  const auto linear = [&](const std::vector<std::string>& names) {
+    const bool has_bias = parameters.contains(prefix + names.front() + ".bias");
     return make_linear(stream, parameters, ops::WeightLayout::kOutIn, prefix, names, has_bias, shard);
   };
   LlamaBlock block;
   block.input_norm = make_norm(parameters, config, prefix + "input_layernorm");
-  block.qkv = linear({"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"}, config.attention_bias);
-  block.output = linear({"self_attn.o_proj"}, config.attention_bias);
+  block.qkv = linear({"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"});
+  block.output = linear({"self_attn.o_proj"});
   block.post_attention_norm = make_norm(parameters, config, prefix + "post_attention_layernorm");
-  block.gate_up = linear({"mlp.gate_proj", "mlp.up_proj"}, config.mlp_bias);
-  block.down = linear({"mlp.down_proj"}, config.mlp_bias);
+  block.gate_up = linear({"mlp.gate_proj", "mlp.up_proj"});
+  block.down = linear({"mlp.down_proj"});
   block.rotary = &rotary;
   return block;
 }

@@ -22,7 +22,7 @@ Model::Network::Network(device::Stream& stream, const Config& model, Parameters&
       size(extent),
       sets(activation_sets),
       parts(parts_of(parameters.table(), part, model.layers)),
-      rotary(model.architecture == Architecture::kLlama ? make_rotary_table(model, extent.sequence) : RotaryTable{}),
+      rotary(model.architecture != Architecture::kGpt2 ? make_rotary_table(model, extent.sequence) : RotaryTable{}),
       blocks(make_blocks(stream, model, parameters, rotary, part, activation_sets, extent.training)) {
   const std::int64_t rows = size.batch * size.sequence, own_rows = shard.most_own_rows(rows);
   const bool split = shard.row_peers() != nullptr;

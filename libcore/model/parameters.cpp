@@ -40,6 +40,10 @@ Parameters::Parameters(std::vector<LocalParameter> table, tensor::DType compute,
   if (with_gradients) gradients_.allocate({});
 }
 
+bool Parameters::contains(std::string_view name) const {
+  return std::any_of(table_.begin(), table_.end(), [&](const LocalParameter& p) { return p.name == name; });
+}
+
 std::size_t Parameters::index(std::string_view name) const {
   const auto it = std::find_if(table_.begin(), table_.end(), [&](const LocalParameter& p) { return p.name == name; });
   check(it != table_.end(), fmt::format("the parameter table has an entry {}", name));

@@ -68,6 +68,7 @@ class Parameters {
 
   const std::vector<LocalParameter>& table() const { return table_; }
   std::size_t size() const { return table_.size(); }
+  bool contains(std::string_view name) const;
   std::size_t index(std::string_view name) const;  // InternalError if there is none
   tensor::DType compute_dtype() const { return compute_; }
   tensor::MutableView weight(std::size_t i) const;    // [local_shape()]

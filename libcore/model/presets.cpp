@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Named models with their published shapes: GPT-2 (Radford et al., 2019), Llama 1 to 3.2 (Touvron et al., 2023; Dubey
-// et al., 2024), and two small Llamas of the size class that is trained on children's stories.
+// et al., 2024), Qwen 2 (Yang et al., 2024), and two small Llamas of the size class that is trained on children's
+// stories.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,6 +67,19 @@ NamedConfig llama1(std::string name, const LlamaShape& shape) {
   return named;
 }
 
+NamedConfig qwen2(std::string name, const LlamaShape& shape, std::int64_t vocabulary, bool tied) {
+  NamedConfig named = llama(std::move(name), shape);
+  Config& c = named.config;
+  c.architecture = Architecture::kQwen2;
+  c.vocabulary = vocabulary;
+  c.norm_epsilon = 1e-6;
+  c.rope_theta = 1e6;
+  c.tied_embeddings = tied;
+  c.attention_bias = true;
+  c.bos_id = c.eos_id = 151643;
+  return named;
+}
+
 const std::vector<NamedConfig>& presets() {
   static const std::vector<NamedConfig> all = {
       gpt2("gpt2-124m", 12, 12, 768),
@@ -86,6 +100,9 @@ const std::vector<NamedConfig>& presets() {
       llama3("llama3.1-8b", {32, 32, 8, 4096, 14336, 131072}, 8.0),
       llama3("llama3.1-70b", {80, 64, 8, 8192, 28672, 131072}, 8.0),
       llama3("llama3.1-405b", {126, 128, 8, 16384, 53248, 131072}, 8.0),
+      qwen2("qwen2-0.5b", {24, 14, 2, 896, 4864, 131072}, 151936, true),
+      qwen2("qwen2-1.5b", {28, 12, 2, 1536, 8960, 131072}, 151936, true),
+      qwen2("qwen2-7b", {28, 28, 4, 3584, 18944, 131072}, 152064, false),
   };
   return all;
 }

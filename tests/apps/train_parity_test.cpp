@@ -313,7 +313,7 @@ std::string test_name(std::string name) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, CommandLineParity,
                          testing::Values("gpt2-tiny", "llama-gqa", "llama-tied", "llama-rope3", "llama-bias",
-                                         "gpt2-docmask", "llama-eosmask"),
+                                         "gpt2-docmask", "llama-eosmask", "qwen2-gqa"),
                          [](const auto& parameter) { return test_name(parameter.param); });
 
 struct LayoutCase {

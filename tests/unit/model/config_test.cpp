@@ -66,6 +66,37 @@ TEST(Config, LlamaDefaultsAreThoseOfTransformers) {
   EXPECT_EQ(c.eos_id, 2);
 }
 
+TEST(Config, Qwen2DefaultsAreThoseOfTransformers) {
+  const Config c = parse_config(R"({"model_type": "qwen2"})", "x");
+  EXPECT_EQ(c.architecture, Architecture::kQwen2);
+  EXPECT_EQ(c.vocabulary, 151936);
+  EXPECT_EQ(c.layers, 32);
+  EXPECT_EQ(c.width, 4096);
+  EXPECT_EQ(c.heads, 32);
+  EXPECT_EQ(c.key_value_heads, 32);
+  EXPECT_EQ(c.ffn_width, 22016);
+  EXPECT_EQ(c.positions, 32768);
+  EXPECT_EQ(c.norm_epsilon, 1e-6);
+  EXPECT_EQ(c.rope_theta, 10000.0);
+  EXPECT_FALSE(c.tied_embeddings);
+  EXPECT_EQ(c.eos_id, std::nullopt);
+}
+
+// The window of Qwen 2 has a size even where it is off.
+TEST(Config, ASlidingWindowThatIsOffIsAcceptedOfQwen2Alone) {
+  const std::string window = R"("sliding_window": 131072)";
+  EXPECT_EQ(problems(R"({"model_type": "qwen2", "use_sliding_window": false, "max_window_layers": 24, )" + window + "}"),
+            "accepted");
+  EXPECT_THAT(problems(R"({"model_type": "qwen2", "use_sliding_window": true, )" + window + "}"),
+              HasSubstr("use_sliding_window"));
+  EXPECT_THAT(problems(llama(window)), HasSubstr("sliding_window"));
+  EXPECT_THAT(problems(gpt2(window)), HasSubstr("sliding_window"));
+}
+
+TEST(Config, BiasesAreLlamasChoiceAndNotQwen2s) {
+  EXPECT_THAT(problems(R"({"model_type": "qwen2", "attention_bias": true})"), HasSubstr("attention_bias"));
+}
+
 TEST(Config, ModelTypeAloneNamesTheArchitecture) {
   EXPECT_EQ(parse_config(R"({"model_type": "gpt2"})", "x").architecture, Architecture::kGpt2);
   EXPECT_EQ(parse_config(R"({"model_type": "llama"})", "x").architecture, Architecture::kLlama);

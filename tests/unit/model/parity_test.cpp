@@ -92,7 +92,7 @@ std::string test_name(const testing::TestParamInfo<std::string>& test) {
 }
 
 const auto kAll = testing::Values("gpt2-tiny", "gpt2-masked", "gpt2-docmask", "llama-gqa", "llama-tied", "llama-rope3",
-                                  "llama-bias", "llama-eosmask");
+                                  "llama-bias", "llama-eosmask", "qwen2-gqa");
 
 INSTANTIATE_TEST_SUITE_P(Golden, Parity, kAll, test_name);
 INSTANTIATE_TEST_SUITE_P(Golden, ParityBf16, kAll, test_name);

@@ -17,6 +17,7 @@ TEST(Presets, HaveThePublishedNumbersOfParameters) {
       {"llama-7b", 6738415616},    {"llama-13b", 13015864320},  {"llama2-7b", 6738415616},
       {"llama2-13b", 13015864320}, {"llama2-70b", 68976648192}, {"llama3-8b", 8030261248},
       {"llama3-70b", 70553706496}, {"llama3.1-8b", 8030261248}, {"llama3.1-405b", 405853388800},
+      {"qwen2-0.5b", 494032768},   {"qwen2-1.5b", 1543714304},  {"qwen2-7b", 7615616512},
   };
   for (const auto& [name, count] : published) EXPECT_EQ(parameter_count(parameter_table(preset(name))), count) << name;
 }

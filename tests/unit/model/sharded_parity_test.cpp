@@ -147,7 +147,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Choice{"gpt2-tiny", 1, 2, kGpipe}, Choice{"llama-gqa", 2, 1}, Choice{"llama-gqa", 1, 2},
                     Choice{"llama-gqa", 2, 2}, Choice{"llama-gqa", 1, 4}, Choice{"llama-tied", 2, 1},
                     Choice{"llama-tied", 1, 2}, Choice{"llama-tied", 2, 2}, Choice{"llama-bias", 2, 1},
-                    Choice{"llama-bias", 1, 2}, Choice{"llama-bias", 2, 2}, Choice{"gpt2-docmask", 3, 1},
+                    Choice{"llama-bias", 1, 2}, Choice{"llama-bias", 2, 2}, Choice{"qwen2-gqa", 2, 1},
+                    Choice{"qwen2-gqa", 4, 1}, Choice{"qwen2-gqa", 2, 3}, Choice{"gpt2-docmask", 3, 1},
                     Choice{"gpt2-docmask", 1, 2}, Choice{"gpt2-docmask", 3, 2}, Choice{"gpt2-masked", 2, 1},
                     Choice{"gpt2-masked", 1, 2}, Choice{"gpt2-masked", 2, 2}),
     [](const auto& test) { return layout_name(test.param); });
