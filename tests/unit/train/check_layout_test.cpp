@@ -8,6 +8,7 @@
 
 #include "libcore/base/error.h"
 #include "libcore/model/parameters.h"
+#include "tests/support/passing_communicator.h"
 
 namespace convoy::train {
 namespace {
@@ -159,16 +160,12 @@ TEST(CheckLayout, FewerMicroBatchesThanStagesTrainAlike) {
 }
 
 // Passes everything on but the calls of one kind that it is told to leave out.
-class Broken final : public comm::Communicator {
+class Broken final : public support::PassingCommunicator {
  public:
   enum class Call { kAllReduce, kReduceScatter, kAllGather };
   // Leaves out calls `first`, `first` + 1, .. (from 0) of this kind.
   Broken(std::unique_ptr<comm::Communicator> inner, Call call, int first, int count = 1000000)
-      : Communicator(inner->rank(), inner->size(), inner->name()),
-        inner_(std::move(inner)),
-        call_(call),
-        first_(first),
-        count_(count) {}
+      : PassingCommunicator(std::move(inner)), call_(call), first_(first), count_(count) {}
 
  private:
   bool leaves_out(Call call) {
@@ -177,30 +174,17 @@ class Broken final : public comm::Communicator {
     return number >= first_ && number < first_ + count_;
   }
   void do_all_reduce(device::Stream& stream, const tensor::MutableView& data, comm::Reduction reduction) override {
-    if (!leaves_out(Call::kAllReduce)) inner_->all_reduce(stream, data, reduction);
+    if (!leaves_out(Call::kAllReduce)) inner().all_reduce(stream, data, reduction);
   }
   void do_reduce_scatter(device::Stream& stream, const tensor::View& whole, const tensor::MutableView& mine,
                          std::span<const std::int64_t> counts, comm::Reduction reduction) override {
-    if (!leaves_out(Call::kReduceScatter)) inner_->reduce_scatter(stream, whole, mine, counts, reduction);
+    if (!leaves_out(Call::kReduceScatter)) inner().reduce_scatter(stream, whole, mine, counts, reduction);
   }
   void do_all_gather(device::Stream& stream, const tensor::View& mine, const tensor::MutableView& whole,
                      std::span<const std::int64_t> counts) override {
-    if (!leaves_out(Call::kAllGather)) inner_->all_gather(stream, mine, whole, counts);
+    if (!leaves_out(Call::kAllGather)) inner().all_gather(stream, mine, whole, counts);
   }
-  void do_broadcast(device::Stream& stream, const tensor::MutableView& data, int root) override {
-    inner_->broadcast(stream, data, root);
-  }
-  void do_send(device::Stream& stream, const tensor::View& data, int to) override { inner_->send(stream, data, to); }
-  void do_receive(device::Stream& stream, const tensor::MutableView& data, int from) override {
-    inner_->receive(stream, data, from);
-  }
-  void do_barrier() override { inner_->barrier(); }
-  std::unique_ptr<Communicator> do_split(int color, int key, const std::string& name) override {
-    return inner_->split(color, key, name);
-  }
-  void do_end_job(int exit_code) noexcept override { inner_->end_job(exit_code); }
 
-  std::unique_ptr<comm::Communicator> inner_;
   Call call_;
   int first_, count_, seen_ = 0;
 };
