@@ -3,6 +3,7 @@
 // validation to say.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -61,7 +62,7 @@ train::SmallRun run_of(const Row& row);
 std::vector<Row> all_meshes();
 
 // Every legal pair of values at least once.
-std::vector<Row> covering_rows();
+std::vector<Row> covering_rows(std::uint64_t seed = 7);
 // The legal combinations: all of them, or `most` that lie evenly among them.
 std::vector<Row> full_rows(std::int64_t most);
 
