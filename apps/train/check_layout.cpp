@@ -52,6 +52,8 @@ void print_text(const SmallRun& run, int steps, const LayoutReport& report) {
              layout.pipeline, layout.data, layout.world(), layout.zero, parallel::name_of(layout.schedule),
              layout.virtual_stages > 1 ? fmt::format(" of {} chunks a stage", layout.virtual_stages) : "");
   if (layout.sequence_parallel) fmt::print("rows    shared by the tensor ranks (sequence parallel)\n");
+  if (run.recompute != model::Recompute::kNone)
+    fmt::print("memory  recomputes: {} (one rank keeps everything)\n", model::name_of(run.recompute));
   if (layout.rank_order != parallel::kTensorPipelineData)
     fmt::print("ranks   neighbours {}\n", parallel::text_of(layout.rank_order));
   fmt::print("steps   {} of {} micro-batches of {} x {} tokens a replica\n\n", steps, run.micro_batches,
@@ -95,6 +97,7 @@ void print_json(const SmallRun& run, int steps, const LayoutReport& report) {
       .add("data_parallel", run.layout.data)
       .add("zero", run.layout.zero)
       .add("sequence_parallel", run.layout.sequence_parallel)
+      .add("recompute", std::string(model::name_of(run.recompute)))
       .add("rank_order", parallel::text_of(run.layout.rank_order))
       .add("schedule", std::string(parallel::name_of(run.layout.schedule)))
       .add("virtual_stages", run.layout.virtual_stages)

@@ -44,8 +44,7 @@ void add_model(std::vector<Option>& all, config::ModelOptions& o) {
 void add_data(std::vector<Option>& all, config::DataOptions& o) {
   add(all, "Data",
       {
-          app::texts("data", "PREFIX", o.data,
-                     "training tokens, PREFIX.bin and PREFIX.idx; several are blended"),
+          app::texts("data", "PREFIX", o.data, "training tokens, PREFIX.bin and PREFIX.idx; several are blended"),
           app::reals("data-weights", o.weights, kAboveZero,
                      "how much of the samples each --data gives, 0.7,0.3 (default: by their numbers of samples)"),
           app::texts("valid-data", "[NAME=]PREFIX", o.valid_data, "tokens to evaluate on"),
@@ -126,6 +125,9 @@ void add_layout(std::vector<Option>& all, config::LayoutOptions& o) {
           app::choice("rank-order", o.rank_order,
                       {"tp,pp,dp", "tp,dp,pp", "pp,tp,dp", "pp,dp,tp", "dp,tp,pp", "dp,pp,tp"},
                       "which ranks are neighbours: the first dimension's, then those of the second"),
+          app::choice("recompute", o.recompute, {"none", "selective", "full"},
+                      "what backward makes again instead of keeping it: norm and activation outputs; all but each "
+                      "layer's input"),
           app::count("zero", o.zero, {.least = 0, .most = 1},
                      "1: every replica keeps and updates a share of the optimizer's states"),
           app::count("bucket-mib", o.bucket_mib, {.least = 1, .most = 65536},

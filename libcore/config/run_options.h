@@ -79,6 +79,7 @@ struct LayoutOptions {
   std::string rank_order = "tp,pp,dp";  // from the innermost
   std::int64_t zero = 0;                // 0, 1
   std::int64_t bucket_mib = 32;         // gradients that are summed at a time
+  std::string recompute = "none";       // none, selective, full
   bool overlap = true;                  // sum them while backward still runs
   std::optional<std::int64_t> expect_world;
 };

@@ -34,11 +34,11 @@ QkvColumns qkv_columns(const Config& config, const MutableView& qkv) {
   return {tensor::columns_of(qkv, 0, k), tensor::columns_of(qkv, k, v), tensor::columns_of(qkv, v, qkv_width(config))};
 }
 
-void plan(Workspace& workspace, AttentionActivations& activations, const Config& config, std::int64_t rows,
+void plan(ActivationPlan& plan, AttentionActivations& activations, const Config& config, std::int64_t rows,
           tensor::DType dtype) {
-  workspace.plan(activations.qkv, {rows, qkv_width(config)}, dtype);
-  workspace.plan(activations.heads, {rows, config.heads * config.head_size}, dtype);
-  workspace.plan(activations.log_sum_exp, {rows * config.heads}, tensor::DType::kF32);
+  plan.plan(activations.qkv, {rows, qkv_width(config)}, dtype, Remaking::kProduct);
+  plan.plan(activations.heads, {rows, config.heads * config.head_size}, dtype, Remaking::kProduct);
+  plan.plan(activations.log_sum_exp, {rows * config.heads}, tensor::DType::kF32, Remaking::kProduct);
 }
 
 void forward(device::Stream& stream, const Config& config, const MicroBatch& micro, AttentionActivations& saved) {

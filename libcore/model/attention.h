@@ -4,9 +4,9 @@
 #pragma once
 
 #include "libcore/device/stream.h"
+#include "libcore/model/activation_plan.h"
 #include "libcore/model/config.h"
 #include "libcore/model/micro_batch.h"
-#include "libcore/model/workspace.h"
 
 namespace convoy::model {
 
@@ -23,7 +23,7 @@ struct QkvColumns {
 QkvColumns qkv_columns(const Config& config, const tensor::MutableView& qkv);
 std::int64_t qkv_width(const Config& config);
 
-void plan(Workspace& workspace, AttentionActivations& activations, const Config& config, std::int64_t rows,
+void plan(ActivationPlan& plan, AttentionActivations& activations, const Config& config, std::int64_t rows,
           tensor::DType dtype);
 
 // heads = attention(qkv)

@@ -15,17 +15,17 @@ BlockGradients cut(const MicroBatch& micro, const BlockGradients& gradients) {
 }  // namespace
 
 Blocks make_blocks(device::Stream& stream, const Config& config, Parameters& parameters, const RotaryTable& rotary,
-                   const Shard& shard, int sets, bool training) {
-  const auto saved = static_cast<std::size_t>(training ? sets * shard.layers.size() : sets);
+                   const Shard& shard, const ModelSize& size, int sets) {
+  const auto saved = static_cast<std::size_t>(size.training ? sets * shard.layers.size() : sets);
   if (config.architecture == Architecture::kGpt2) {
-    Gpt2Stack stack;
+    Gpt2Stack stack{{}, {}, size.recompute};
     for (std::int64_t layer = shard.layers.begin; layer < shard.layers.end; ++layer) {
       stack.blocks.push_back(make_gpt2_block(stream, config, parameters, layer, shard));
     }
     stack.saved.resize(saved);
     return stack;
   }
-  LlamaStack stack;
+  LlamaStack stack{{}, {}, size.recompute};
   for (std::int64_t layer = shard.layers.begin; layer < shard.layers.end; ++layer) {
     stack.blocks.push_back(make_llama_block(stream, config, parameters, layer, rotary, shard));
   }
@@ -37,7 +37,11 @@ void plan(Workspace& workspace, Blocks& blocks, const Config& config, std::int64
           tensor::DType dtype) {
   std::visit(
       [&](auto& stack) {
-        for (auto& saved : stack.saved) plan(workspace, saved, config, rows, own_rows, dtype);
+        ActivationPlan sets(workspace, stack.recompute);
+        for (auto& saved : stack.saved) {
+          plan(sets, saved, config, rows, own_rows, dtype);
+          sets.next_set();
+        }
       },
       blocks);
 }
@@ -87,12 +91,13 @@ void backward(device::Stream& stream, const Config& config, Blocks& blocks, cons
           auto& saved = stack.saved_of(i, micro, true);
           const auto& block = stack.blocks[i];
           const BlockGradients mine = cut(micro, gradients[i]);
+          remake(stream, config, block, micro, stack.recompute, buffers, saved);
           // Half-block by half-block: mine.before may be the memory of mine.behind.
           backward_ffn_input(stream, block, micro, buffers, saved, mine);
           backward_ffn_weight(stream, block, micro, buffers, saved, mine);
           backward_attention_input(stream, config, block, micro, buffers, saved, mine);
           backward_attention_weight(stream, block, micro, buffers, saved, mine);
-          ready(i);
+          if (ready) ready(i);
         }
       },
       blocks);

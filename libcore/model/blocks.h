@@ -14,11 +14,13 @@
 namespace convoy::model {
 
 // A rank's blocks, and what they keep: in training a set of activations for every block and micro-batch in flight, set
-// by set; else one a micro-batch, which serves all blocks in turn.
+// by set; else one a micro-batch, which serves all blocks in turn. What is not kept is made again in the memory of the
+// first set, so a block's backward runs at one go.
 template <class Block, class Activations>
 struct Stack {
   std::vector<Block> blocks;
   std::vector<Activations> saved;
+  Recompute recompute = Recompute::kNone;
 
   Activations& saved_of(std::size_t block, const MicroBatch& micro, bool saving) {
     return saved[saving ? micro.set * blocks.size() + block : micro.set];
@@ -29,10 +31,10 @@ using Gpt2Stack = Stack<Gpt2Block, Gpt2Activations>;
 using LlamaStack = Stack<LlamaBlock, LlamaActivations>;
 using Blocks = std::variant<Gpt2Stack, LlamaStack>;
 
-// The blocks of shard.layers, with `sets` sets of activations. `config`: of the whole model here, of this rank's
-// extents in all that follows.
+// The blocks of shard.layers, with the sets of activations that `size` asks for a chunk with `sets`. `config`: of the
+// whole model here, of this rank's extents in all that follows.
 Blocks make_blocks(device::Stream& stream, const Config& config, Parameters& parameters, const RotaryTable& rotary,
-                   const Shard& shard, int sets, bool training);
+                   const Shard& shard, const ModelSize& size, int sets);
 void plan(Workspace& workspace, Blocks& blocks, const Config& config, std::int64_t rows, std::int64_t own_rows,
           tensor::DType dtype);
 void pack(device::Stream& stream, Blocks& blocks);
@@ -48,9 +50,11 @@ Residual forward(device::Stream& stream, const Config& config, Blocks& blocks, c
 using GradientsOfBlock = std::vector<BlockGradients>;
 using BlockReady = std::function<void(std::size_t block)>;
 
-// From the last block to the first. In: gradients.behind of the last; out: gradients.before of the first.
+// From the last block to the first, making again what was not kept. In: gradients.behind of the last; out:
+// gradients.before of the first. `ready` may be empty.
 void backward(device::Stream& stream, const Config& config, Blocks& blocks, const MicroBatch& micro, Buffers& buffers,
               const GradientsOfBlock& gradients, const BlockReady& ready);
+// Its two parts, one over all blocks after the other: where everything is kept.
 void backward_input(device::Stream& stream, const Config& config, Blocks& blocks, const MicroBatch& micro,
                     Buffers& buffers, const GradientsOfBlock& gradients);
 void backward_weight(device::Stream& stream, Blocks& blocks, const MicroBatch& micro, Buffers& buffers,

@@ -27,13 +27,13 @@ Gpt2Block make_gpt2_block(device::Stream& stream, const Config& config, Paramete
   return block;
 }
 
-void plan(Workspace& workspace, Gpt2Activations& activations, const Config& config, std::int64_t rows,
+void plan(ActivationPlan& plan, Gpt2Activations& activations, const Config& config, std::int64_t rows,
           std::int64_t own_rows, tensor::DType dtype) {
-  plan(workspace, activations.ln_1, config, own_rows, dtype);
-  plan(workspace, activations.attention, config, rows, dtype);
-  plan(workspace, activations.ln_2, config, own_rows, dtype);
-  workspace.plan(activations.fc, {rows, config.ffn_width}, dtype);
-  workspace.plan(activations.gelu, {rows, config.ffn_width}, dtype);
+  model::plan(plan, activations.ln_1, config, own_rows, dtype, Remaking::kNever);
+  model::plan(plan, activations.attention, config, rows, dtype);
+  model::plan(plan, activations.ln_2, config, own_rows, dtype, Remaking::kProduct);
+  plan.plan(activations.fc, {rows, config.ffn_width}, dtype, Remaking::kProduct);
+  plan.plan(activations.gelu, {rows, config.ffn_width}, dtype, Remaking::kRows);
 }
 
 void pack(device::Stream& stream, Gpt2Block& block) {
@@ -45,8 +45,11 @@ std::size_t packed_bytes(const Gpt2Block& block) {
          block.fc_projection.packed.bytes();
 }
 
-Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
-                 const Residual& before, Buffers& buffers, Gpt2Activations& saved) {
+namespace {
+
+// From the stream before the block (absent: ln_1's sum is there) to the inner activations of its feed-forward part.
+void forward_to_gelu(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
+                     const Residual& before, Buffers& buffers, Gpt2Activations& saved) {
   const MutableView branch = micro.own_of(buffers.branch);  // [R, C]
   forward(stream, block.ln_1, micro, before.sum, before.branch, saved.ln_1);
   forward(stream, block.qkv, all_rows(stream, micro, saved.ln_1.y, buffers.whole), micro.of(saved.attention.qkv));
@@ -59,8 +62,24 @@ Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& 
                                .preactivation = micro.of(saved.fc),
                                .residual = {},
                                .y = micro.of(saved.gelu)});
+}
+
+}  // namespace
+
+Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
+                 const Residual& before, Buffers& buffers, Gpt2Activations& saved) {
+  forward_to_gelu(stream, config, block, micro, before, buffers, saved);
   forward_to_own_rows(stream, block.fc_projection, micro, micro.of(saved.gelu), buffers.whole, buffers.branch);
-  return {micro.own_of(saved.ln_2.sum), branch};
+  return {micro.own_of(saved.ln_2.sum), micro.own_of(buffers.branch)};
+}
+
+void remake(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
+            Recompute recompute, Buffers& buffers, Gpt2Activations& saved) {
+  if (recompute == Recompute::kNone) return;
+  if (recompute == Recompute::kFull) return forward_to_gelu(stream, config, block, micro, {}, buffers, saved);
+  forward(stream, block.ln_1, micro, {}, {}, saved.ln_1);
+  forward(stream, block.ln_2, micro, {}, {}, saved.ln_2);
+  ops::gelu_forward(stream, {.x = micro.of(saved.fc), .y = micro.of(saved.gelu)});
 }
 
 void backward_ffn_input(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro, Buffers& buffers,

@@ -16,7 +16,8 @@ struct Gpt2Block {
   Linear fc_projection;  // [F, C]
 };
 
-// Kept from forward for backward; one set a block in training, one for all blocks else.
+// What backward reads of forward. One set a block and micro-batch in training, of which activation_plan.h says what is
+// kept; one for all blocks else.
 struct Gpt2Activations {
   NormActivations ln_1;
   AttentionActivations attention;
@@ -27,7 +28,7 @@ struct Gpt2Activations {
 
 Gpt2Block make_gpt2_block(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t layer,
                           const Shard& shard);
-void plan(Workspace& workspace, Gpt2Activations& activations, const Config& config, std::int64_t rows,
+void plan(ActivationPlan& plan, Gpt2Activations& activations, const Config& config, std::int64_t rows,
           std::int64_t own_rows, tensor::DType dtype);
 void pack(device::Stream& stream, Gpt2Block& block);
 std::size_t packed_bytes(const Gpt2Block& block);
@@ -35,6 +36,10 @@ std::size_t packed_bytes(const Gpt2Block& block);
 // Returns the stream behind the block.
 Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
                  const Residual& before, Buffers& buffers, Gpt2Activations& saved);
+// Makes the rest of `saved` again out of what was kept, for a backward pass whose two halves follow. With kFull,
+// buffers.branch is used.
+void remake(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
+            Recompute recompute, Buffers& buffers, Gpt2Activations& saved);
 // Backward in four parts, which blocks.cpp puts together. The input parts: gradients of the stream in the middle of the
 // block, then before it; the norms' own are added on the way. The weight parts need what the input part of the same
 // half left in `gradients` and `saved`.

@@ -106,16 +106,21 @@ Head make_head(device::Stream& stream, const Config& config, Parameters& paramet
 }
 
 void plan(Workspace& workspace, HeadActivations& activations, const Config& config, std::int64_t rows, DType dtype,
-          bool training, const Shard& shard) {
+          const ModelSize& size, const Shard& shard) {
   // Every rank takes the blocks of the widest part, because they exchange values block by block.
   const std::int64_t block = block_rows(rows, parallel::partition(config.vocabulary, shard.tensor_size, 0).size());
   const tensor::Shape logits{block, vocabulary_of(config, shard).size()};
-  for (NormActivations& norm : activations.norms) plan(workspace, norm, config, shard.most_own_rows(rows), dtype);
-  if (training && dtype == DType::kF32) {
+  activations.remake = activations.norms.size() > 1 && size.recompute != Recompute::kNone;
+  ActivationPlan sets(workspace, size.recompute);
+  for (NormActivations& norm : activations.norms) {
+    plan(sets, norm, config, shard.most_own_rows(rows), dtype);
+    sets.next_set();
+  }
+  if (size.training && dtype == DType::kF32) {
     workspace.plan_overlapping(activations.logits, logits, activations.dlogits, logits, dtype);
   } else {
     workspace.plan(activations.logits, logits, DType::kF32);
-    if (training) workspace.plan(activations.dlogits, logits, dtype);
+    if (size.training) workspace.plan(activations.dlogits, logits, dtype);
   }
   workspace.plan(activations.maximum, {block}, DType::kF32);
   workspace.plan(activations.sums, {2 * block}, DType::kF32);
@@ -138,7 +143,8 @@ LossSum forward_loss(device::Stream& stream, const Head& head, const MicroBatch&
 
 LossSum forward_backward_loss(device::Stream& stream, const Head& head, const MicroBatch& micro, float gradient_scale,
                               Buffers& buffers, HeadActivations& saved, MutableView dx) {
-  const NormActivations& norm = saved.norms[micro.set];
+  NormActivations& norm = saved.norms[micro.set];
+  if (saved.remake) forward(stream, head.norm, micro, {}, {}, norm);
   const View y = all_rows(stream, micro, norm.y, buffers.whole);
   MutableView dy = micro.of(buffers.dy);  // [B T, C]
   LossSum loss;

@@ -22,6 +22,7 @@ struct Head {
 
 struct HeadActivations {
   std::vector<NormActivations> norms = std::vector<NormActivations>(1);  // one a set
+  bool remake = false;                                                   // they share all but their sums
   tensor::MutableView logits;                                            // [R, V/tp] fp32
   tensor::MutableView dlogits;  // [R, V/tp] compute dtype; the logits themselves in fp32
   tensor::MutableView maximum;  // [R] fp32
@@ -31,7 +32,7 @@ struct HeadActivations {
 // `config`: of the whole model.
 Head make_head(device::Stream& stream, const Config& config, Parameters& parameters, const Shard& shard = {});
 void plan(Workspace& workspace, HeadActivations& activations, const Config& config, std::int64_t rows,
-          tensor::DType dtype, bool training, const Shard& shard = {});
+          tensor::DType dtype, const ModelSize& size, const Shard& shard = {});
 
 // y of the set's norm = norm(stream)
 void forward_norm(device::Stream& stream, const Head& head, const MicroBatch& micro, const Residual& before,

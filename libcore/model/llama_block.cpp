@@ -30,13 +30,13 @@ LlamaBlock make_llama_block(device::Stream& stream, const Config& config, Parame
   return block;
 }
 
-void plan(Workspace& workspace, LlamaActivations& activations, const Config& config, std::int64_t rows,
+void plan(ActivationPlan& plan, LlamaActivations& activations, const Config& config, std::int64_t rows,
           std::int64_t own_rows, tensor::DType dtype) {
-  plan(workspace, activations.input_norm, config, own_rows, dtype);
-  plan(workspace, activations.attention, config, rows, dtype);
-  plan(workspace, activations.post_attention_norm, config, own_rows, dtype);
-  workspace.plan(activations.gate_up, {rows, 2 * config.ffn_width}, dtype);
-  workspace.plan(activations.swiglu, {rows, config.ffn_width}, dtype);
+  model::plan(plan, activations.input_norm, config, own_rows, dtype, Remaking::kNever);
+  model::plan(plan, activations.attention, config, rows, dtype);
+  model::plan(plan, activations.post_attention_norm, config, own_rows, dtype, Remaking::kProduct);
+  plan.plan(activations.gate_up, {rows, 2 * config.ffn_width}, dtype, Remaking::kProduct);
+  plan.plan(activations.swiglu, {rows, config.ffn_width}, dtype, Remaking::kRows);
 }
 
 void pack(device::Stream& stream, LlamaBlock& block) {
@@ -64,10 +64,10 @@ void turn(device::Stream& stream, const Config& config, const LlamaBlock& block,
   }
 }
 
-}  // namespace
-
-Residual forward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
-                 const Residual& before, Buffers& buffers, LlamaActivations& saved) {
+// From the stream before the block (absent: input_norm's sum is there) to the inner activations of its feed-forward
+// part.
+void forward_to_swiglu(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
+                       const Residual& before, Buffers& buffers, LlamaActivations& saved) {
   const MutableView branch = micro.own_of(buffers.branch);  // [R, C]
   forward(stream, block.input_norm, micro, before.sum, before.branch, saved.input_norm);
   forward(stream, block.qkv, all_rows(stream, micro, saved.input_norm.y, buffers.whole), micro.of(saved.attention.qkv));
@@ -79,8 +79,24 @@ Residual forward(device::Stream& stream, const Config& config, const LlamaBlock&
   forward(stream, block.gate_up, all_rows(stream, micro, saved.post_attention_norm.y, buffers.whole),
           micro.of(saved.gate_up));
   ops::swiglu_forward(stream, {.gate_up = micro.of(saved.gate_up), .y = micro.of(saved.swiglu)});
+}
+
+}  // namespace
+
+Residual forward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
+                 const Residual& before, Buffers& buffers, LlamaActivations& saved) {
+  forward_to_swiglu(stream, config, block, micro, before, buffers, saved);
   forward_to_own_rows(stream, block.down, micro, micro.of(saved.swiglu), buffers.whole, buffers.branch);
-  return {micro.own_of(saved.post_attention_norm.sum), branch};
+  return {micro.own_of(saved.post_attention_norm.sum), micro.own_of(buffers.branch)};
+}
+
+void remake(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
+            Recompute recompute, Buffers& buffers, LlamaActivations& saved) {
+  if (recompute == Recompute::kNone) return;
+  if (recompute == Recompute::kFull) return forward_to_swiglu(stream, config, block, micro, {}, buffers, saved);
+  forward(stream, block.input_norm, micro, {}, {}, saved.input_norm);
+  forward(stream, block.post_attention_norm, micro, {}, {}, saved.post_attention_norm);
+  ops::swiglu_forward(stream, {.gate_up = micro.of(saved.gate_up), .y = micro.of(saved.swiglu)});
 }
 
 void backward_ffn_input(device::Stream& stream, const LlamaBlock& block, const MicroBatch& micro, Buffers& buffers,

@@ -19,7 +19,8 @@ struct LlamaBlock {
   const RotaryTable* rotary = nullptr;  // the model's, shared by all blocks
 };
 
-// Kept from forward for backward; one set a block in training, one for all blocks else.
+// What backward reads of forward. One set a block and micro-batch in training, of which activation_plan.h says what is
+// kept; one for all blocks else.
 struct LlamaActivations {
   NormActivations input_norm;
   AttentionActivations attention;
@@ -30,7 +31,7 @@ struct LlamaActivations {
 
 LlamaBlock make_llama_block(device::Stream& stream, const Config& config, Parameters& parameters, std::int64_t layer,
                             const RotaryTable& rotary, const Shard& shard);
-void plan(Workspace& workspace, LlamaActivations& activations, const Config& config, std::int64_t rows,
+void plan(ActivationPlan& plan, LlamaActivations& activations, const Config& config, std::int64_t rows,
           std::int64_t own_rows, tensor::DType dtype);
 void pack(device::Stream& stream, LlamaBlock& block);
 std::size_t packed_bytes(const LlamaBlock& block);
@@ -38,6 +39,10 @@ std::size_t packed_bytes(const LlamaBlock& block);
 // Returns the stream behind the block.
 Residual forward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
                  const Residual& before, Buffers& buffers, LlamaActivations& saved);
+// Makes the rest of `saved` again out of what was kept, for a backward pass whose two halves follow. With kFull,
+// buffers.branch is used.
+void remake(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,
+            Recompute recompute, Buffers& buffers, LlamaActivations& saved);
 // Backward in four parts, which blocks.cpp puts together. The input parts: gradients of the stream in the middle of the
 // block, then before it; the norms' own are added on the way. The weight parts need what the input part of the same
 // half left in `gradients` and `saved`.

@@ -137,11 +137,15 @@ LossSum Model::backward_input(device::Stream& stream, const Batch& batch, int se
   MutableView& behind = n.gradients.back().behind;
   if (n.head) {
     loss = forward_backward_loss(stream, *n.head, micro, gradient_scale, n.buffers, n.head_saved, micro.own_of(behind));
-  } else {
+  } else if (n.parts_apart()) {
     // The weights' gradients still need this one when the next may arrive already.
     std::swap(behind, n.incoming);
   }
-  model::backward_input(stream, n.local, n.blocks, micro, n.buffers, n.gradients);
+  if (n.parts_apart()) {
+    model::backward_input(stream, n.local, n.blocks, micro, n.buffers, n.gradients);
+  } else {
+    model::backward(stream, n.local, n.blocks, micro, n.buffers, n.gradients, {});
+  }
   return loss;
 }
 
@@ -151,8 +155,12 @@ void Model::backward_weight(device::Stream& stream, const Batch& batch, int set,
   check(n.size.training && !n.one_stage(), "the parts of backward are those of one of several stages, in training");
   const MicroBatch micro = n.micro_batch(batch, false, set);
   if (n.head) report_head(n.parts, n.shard, ready);
-  model::backward_weight(stream, n.blocks, micro, n.buffers, n.gradients,
-                         [&](std::size_t block) { report_block(n.parts, block, ready); });
+  const BlockReady block_ready = [&](std::size_t block) { report_block(n.parts, block, ready); };
+  if (n.parts_apart()) {
+    model::backward_weight(stream, n.blocks, micro, n.buffers, n.gradients, block_ready);
+  } else {
+    for (std::size_t block = n.gradients.size(); block-- > 0;) block_ready(block);
+  }
   if (!n.embedding) return;
   model::backward(stream, *n.embedding, micro, n.buffers.whole, micro.own_of(n.gradients.front().before));
   report_embeddings(n.parts, ready);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "libcore/model/parameters.h"
+#include "libcore/model/recompute.h"
 #include "libcore/model/shard.h"
 
 namespace convoy::model {
@@ -48,6 +49,7 @@ struct ModelSize {
   bool training = true;       // false saves no activations for backward
   // Micro-batches whose activations are kept at one time (parallel::activation_sets), a chunk.
   std::vector<int> sets = {1};
+  Recompute recompute = Recompute::kNone;  // of what backward reads of the blocks
 };
 
 class Model {
@@ -84,15 +86,16 @@ class Model {
   void forward(device::Stream& stream, const Batch& batch, int set, int chunk = 0);
   // The gradient of the chunk's input, from output_gradient() or, in the last chunk, from the loss, which it returns
   // (the classifier's and final norm's gradients are added here: logits are not kept). backward_weight() of the same
-  // set must follow before the chunk's next backward_input().
+  // set must follow before the chunk's next backward_input(). With recomputation the weights' gradients of the blocks
+  // are added here too, as long as what was made again is there; backward_weight() reports them.
   LossSum backward_input(device::Stream& stream, const Batch& batch, int set, float gradient_scale, int chunk = 0);
   void backward_weight(device::Stream& stream, const Batch& batch, int set, const GradientsReady& ready, int chunk = 0);
   // The loss of the last chunk after forward(), where nothing will be trained.
   LossSum loss(device::Stream& stream, const Batch& batch, int set, int chunk = 0);
   bool has_loss(int chunk) const;  // it is the model's last
   // [R, C] of the micro-batch `batch`: its B T rows, or this rank's own of them. input(): until the set's
-  // backward_weight(); output(): until the chunk's next forward(); output_gradient(): may be written as soon as the
-  // last backward_input() is done; input_gradient(): until the next backward_input().
+  // backward_weight(); output(): until the chunk's next forward() or backward_input(); output_gradient(): may be
+  // written as soon as the last backward_input() is done; input_gradient(): until the next backward_input().
   tensor::MutableView input(const Batch& batch, int set, int chunk = 0);
   tensor::View output(const Batch& batch, int set, int chunk = 0);
   tensor::MutableView output_gradient(const Batch& batch, int chunk = 0);

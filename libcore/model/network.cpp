@@ -23,7 +23,7 @@ Model::Network::Network(device::Stream& stream, const Config& model, Parameters&
       sets(activation_sets),
       parts(parts_of(parameters.table(), part, model.layers)),
       rotary(model.architecture != Architecture::kGpt2 ? make_rotary_table(model, extent.sequence) : RotaryTable{}),
-      blocks(make_blocks(stream, model, parameters, rotary, part, activation_sets, extent.training)) {
+      blocks(make_blocks(stream, model, parameters, rotary, part, extent, activation_sets)) {
   const std::int64_t rows = size.batch * size.sequence, own_rows = shard.most_own_rows(rows);
   const bool split = shard.row_peers() != nullptr;
   if (split) shares.resize(static_cast<std::size_t>(shard.tensor_size));
@@ -34,7 +34,7 @@ Model::Network::Network(device::Stream& stream, const Config& model, Parameters&
   if (shard.last) {
     head = make_head(stream, config, parameters, shard);
     head_saved.norms.resize(static_cast<std::size_t>(sets));
-    plan(workspace, head_saved, config, rows, dtype, size.training, shard);
+    plan(workspace, head_saved, config, rows, dtype, size, shard);
   }
   workspace.plan(default_positions, {rows}, DType::kI32);
   if (size.training) plan_gradients(rows, dtype);
@@ -44,25 +44,26 @@ Model::Network::Network(device::Stream& stream, const Config& model, Parameters&
 
 void Model::Network::plan_gradients(std::int64_t rows, DType dtype) {
   gradients.resize(static_cast<std::size_t>(shard.layers.size()));
-  if (one_stage()) return;
   const tensor::Shape stream_shape{shard.most_own_rows(rows), config.width};
+  if (!shard.last) workspace.plan(incoming, stream_shape, dtype);
+  if (!parts_apart()) return;
   for (BlockGradients& block : gradients) {
     workspace.plan(block.behind, stream_shape, dtype);
     workspace.plan(block.middle, stream_shape, dtype);
     workspace.plan(block.dqkv, {rows, qkv_width(local)}, dtype);
   }
-  if (!shard.last) workspace.plan(incoming, stream_shape, dtype);
 }
 
 void Model::Network::connect_gradients() {
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     BlockGradients& block = gradients[i];
-    if (one_stage()) {
+    if (!parts_apart()) {
       block = {.behind = buffers.dx, .middle = buffers.branch, .before = buffers.dx, .dqkv = buffers.dqkv};
     } else {
       block.before = i == 0 ? buffers.dx : gradients[i - 1].behind;
     }
   }
+  if (!gradients.empty() && !parts_apart() && !shard.last) gradients.back().behind = incoming;
 }
 
 namespace {

@@ -18,6 +18,8 @@ struct Model::Network {
           const ModelSize& extent, int activation_sets);
 
   bool one_stage() const { return shard.first && shard.last; }
+  // The weights' gradients of all blocks come after the inputs'. Not where blocks make their activations again.
+  bool parts_apart() const { return !one_stage() && size.recompute == Recompute::kNone; }
   // Checks a batch and describes it. Targets are those of the last stage alone.
   MicroBatch micro_batch(const Batch& batch, bool with_targets, int set = 0);
   // From the embedding, or the input of the stage, to the final norm, or the output of the stage.
@@ -40,8 +42,8 @@ struct Model::Network {
   Workspace workspace;
   Buffers buffers;
   HeadActivations head_saved;
-  // In one stage all blocks share buffers.dx, buffers.branch (which backward has no other use for) and buffers.dqkv. In
-  // several, every block has its own, because the weights' gradients come after all blocks' inputs'.
+  // Blocks share buffers.dx, buffers.branch (which backward has no later use for) and buffers.dqkv, but the last one of
+  // a stage before another gets its gradient in `incoming`. Where the parts are apart, every block has its own.
   GradientsOfBlock gradients;
   tensor::MutableView incoming;           // [R, C] where the next gradient of the stage's output is received
   tensor::MutableView default_positions;  // [B T] i32: 0 .. T-1 in every sequence

@@ -22,12 +22,13 @@ Norm make_norm(Parameters& parameters, const Config& config, const std::string& 
   return norm;
 }
 
-void plan(Workspace& workspace, NormActivations& activations, const Config& config, std::int64_t rows,
-          tensor::DType dtype) {
-  workspace.plan(activations.sum, {rows, config.width}, dtype);
-  workspace.plan(activations.y, {rows, config.width}, dtype);
-  workspace.plan(activations.rstd, {rows}, tensor::DType::kF32);
-  if (config.architecture == Architecture::kGpt2) workspace.plan(activations.mean, {rows}, tensor::DType::kF32);
+void plan(ActivationPlan& plan, NormActivations& activations, const Config& config, std::int64_t rows,
+          tensor::DType dtype, Remaking sum) {
+  plan.plan(activations.sum, {rows, config.width}, dtype, sum);
+  plan.plan(activations.y, {rows, config.width}, dtype, Remaking::kRows);
+  plan.plan(activations.rstd, {rows}, tensor::DType::kF32, Remaking::kRows);
+  if (config.architecture == Architecture::kGpt2)
+    plan.plan(activations.mean, {rows}, tensor::DType::kF32, Remaking::kRows);
 }
 
 namespace {

@@ -5,9 +5,9 @@
 
 #include <string>
 
+#include "libcore/model/activation_plan.h"
 #include "libcore/model/micro_batch.h"
 #include "libcore/model/parameters.h"
-#include "libcore/model/workspace.h"
 
 namespace convoy::model {
 
@@ -28,8 +28,9 @@ struct NormActivations {
 };
 
 Norm make_norm(Parameters& parameters, const Config& config, const std::string& name);
-void plan(Workspace& workspace, NormActivations& activations, const Config& config, std::int64_t rows,
-          tensor::DType dtype);
+// `sum`: what making the stream here again costs.
+void plan(ActivationPlan& plan, NormActivations& activations, const Config& config, std::int64_t rows,
+          tensor::DType dtype, Remaking sum = Remaking::kNever);
 
 // sum = stream + branch, y = norm(sum). With neither, sum was written already.
 void forward(device::Stream& stream, const Norm& norm, const MicroBatch& micro, tensor::View residual,

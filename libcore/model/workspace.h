@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "libcore/base/error.h"
 #include "libcore/device/arena.h"
 #include "libcore/tensor/view.h"
 
@@ -28,6 +29,16 @@ class Workspace {
     b = {nullptr, dtype, b_shape, 0};
     planned_.emplace_back(&a, offset);
     planned_.emplace_back(&b, offset);
+  }
+
+  // Plans a tensor in the memory of another one of its extents that was planned before, for values of which one is
+  // needed at a time.
+  void plan_in(tensor::MutableView& view, const tensor::MutableView& other) {
+    const auto found =
+        std::find_if(planned_.begin(), planned_.end(), [&](const auto& planned) { return planned.first == &other; });
+    check(found != planned_.end(), "memory is shared with a tensor that was planned before");
+    view = other;
+    planned_.emplace_back(&view, found->second);
   }
 
   void allocate() {

@@ -7,6 +7,13 @@
 
 namespace convoy::ops {
 
+void gelu_forward(Stream& stream, const GeluForward& args) {
+  check_float(args.x.dtype, "gelu_forward: x");
+  check_matrix(args.x, args.y.rows(), args.y.columns(), args.x.dtype, "gelu_forward: x");
+  check_matrix(args.y, args.y.rows(), args.y.columns(), args.x.dtype, "gelu_forward: y");
+  stream.backend().activation.gelu_forward(stream, args);
+}
+
 void gelu_backward(Stream& stream, const GeluBackward& args) {
   const std::int64_t rows = args.x.rows();
   const std::int64_t columns = args.x.columns();

@@ -7,6 +7,13 @@
 
 namespace convoy::ops {
 
+// y = gelu(x): to the bit what linear_forward makes of the preactivation that it leaves.
+struct GeluForward {
+  View x;         // [N, F] the preactivation
+  MutableView y;  // [N, F]; may be x
+};
+void gelu_forward(Stream& stream, const GeluForward& args);
+
 // dx = dy * gelu'(x). dx may be dy, or x.
 struct GeluBackward {
   View x;          // [N, F] the preactivation
@@ -30,6 +37,7 @@ struct SwigluBackward {
 void swiglu_backward(Stream& stream, const SwigluBackward& args);
 
 struct ActivationTable {
+  void (*gelu_forward)(Stream&, const GeluForward&);
   void (*gelu_backward)(Stream&, const GeluBackward&);
   void (*swiglu_forward)(Stream&, const SwigluForward&);
   void (*swiglu_backward)(Stream&, const SwigluBackward&);

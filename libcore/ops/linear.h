@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products with weights: forward, and the two halves of backward. Products accumulate in fp32 whatever the dtype.
+// Matrix products with weights: forward, and the two halves of backward. Products accumulate in fp32 whatever the
+// dtype.
 //
 //   x [M, K] --(w [N, K])--> y [M, N];   dy [M, N] --> dx [M, K] = dy w,   dweight [N, K] += dy^T x
 //
@@ -25,15 +26,16 @@ enum class WeightLayout { kOutIn, kInOut };
 
 enum class Activation { kNone, kGeluTanh };
 
-// One or several weights that share their input, side by side along N (q, k and v; gate and up), with their biases, in the
-// form the backend's products want. Opaque: made once for its shape, filled by pack_weight once a step, read many times.
+// One or several weights that share their input, side by side along N (q, k and v; gate and up), with their biases, in
+// the form the backend's products want. Opaque: made once for its shape, filled by pack_weight once a step, read many
+// times.
 class PackedWeight {
  public:
   struct Storage;  // the backend's
   PackedWeight() = default;
   // Allocates. `dtype` is that of the weights and activations (fp32, bf16 or fp16); outputs of the parts sum up to N.
-  PackedWeight(Stream& stream, DType dtype, WeightLayout layout, std::span<const std::int64_t> part_outputs, std::int64_t inputs,
-               bool has_bias);
+  PackedWeight(Stream& stream, DType dtype, WeightLayout layout, std::span<const std::int64_t> part_outputs,
+               std::int64_t inputs, bool has_bias);
   ~PackedWeight();
   PackedWeight(PackedWeight&& other) noexcept;
   PackedWeight& operator=(PackedWeight&& other) noexcept;
@@ -55,12 +57,13 @@ class PackedWeight {
 void pack_weight(Stream& stream, std::span<const View> weights, std::span<const View> biases, PackedWeight& packed);
 
 struct LinearForward {
-  View x;                    // [M, K]
+  View x;  // [M, K]
   const PackedWeight* w = nullptr;
   Activation activation = Activation::kNone;
-  MutableView preactivation;  // [M, N] optional: x w^T + bias, for the activation's backward
-  View residual;             // [M, N] optional: added after the activation
-  MutableView y;             // [M, N]; dtype of x, or fp32
+  MutableView
+      preactivation;  // [M, N] optional: x w^T + bias, for the activation's backward; y follows from it as rounded here
+  View residual;      // [M, N] optional: added after the activation
+  MutableView y;      // [M, N]; dtype of x, or fp32
 };
 void linear_forward(Stream& stream, const LinearForward& args);
 

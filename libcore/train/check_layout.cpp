@@ -105,7 +105,8 @@ struct RankState {
               {.batch = run.micro_batch,
                .sequence = run.sequence_length,
                .training = true,
-               .sets = run.layout.pipeline == 1 ? std::vector{1} : parallel::activation_sets(actions)}),
+               .sets = run.layout.pipeline == 1 ? std::vector{1} : parallel::activation_sets(actions),
+               .recompute = run.recompute}),
         batch(run.micro_batches, run.micro_batch, run.sequence_length,
               {.vocabulary = run.model.vocabulary,
                .document_positions = settings.documents,
@@ -180,12 +181,16 @@ SmallRun small_run(const config::RunOptions& options) {
   config::validate_layout(options, facts, problems);
   if (!problems.empty()) throw ConfigError(problems);
   const config::Resolved resolved = config::resolve(options, facts);
-  return cut_down(model, resolved.layout, resolved.sequence_length, resolved.micro_batch, resolved.micro_batches);
+  SmallRun run =
+      cut_down(model, resolved.layout, resolved.sequence_length, resolved.micro_batch, resolved.micro_batches);
+  run.recompute = model::parse_recompute(options.layout.recompute);
+  return run;
 }
 
 Reference train_on_one_rank(const SmallRun& run, std::int64_t micro_batch, const CheckSettings& settings) {
   SmallRun whole = run;
   whole.layout = {};
+  whole.recompute = model::Recompute::kNone;
   whole.micro_batches = run.micro_batches * run.layout.data * run.micro_batch / micro_batch;
   whole.micro_batch = micro_batch;
   CheckSettings plain = settings;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "libcore/model/config.h"
+#include "libcore/model/recompute.h"
 #include "libcore/parallel/mesh.h"
 
 namespace convoy::train {
@@ -14,8 +15,9 @@ struct SmallRun {
   model::Config model;
   parallel::Layout layout;
   std::int64_t sequence_length = 0;
-  std::int64_t micro_batch = 0;    // sequences
-  std::int64_t micro_batches = 0;  // a step and replica
+  std::int64_t micro_batch = 0;                          // sequences
+  std::int64_t micro_batches = 0;                        // a step and replica
+  model::Recompute recompute = model::Recompute::kNone;  // of the layout: one rank keeps everything
 };
 
 // `layout` is legal for `model`. Every kind of the model's (architecture, tied or not, biases, grouped key/value heads,

@@ -92,7 +92,9 @@ void log_summary(const PreparedRun& run, const std::vector<std::string>& nodes, 
     log_warning(
         "--precision fp16 is slow on the CPU, which multiplies it in fp32: it is there to check fp16 runs; bf16 needs "
         "as much memory and no loss scale");
-  log_info(fmt::format("memory  {}{}", memory, nodes.size() == 1 ? "" : " (rank 0)"));
+  const std::string& recompute = run.options.layout.recompute;
+  log_info(fmt::format("memory  {}{}{}", memory, recompute == "none" ? "" : "; recomputes: " + recompute,
+                       nodes.size() == 1 ? "" : " (rank 0)"));
   if (nodes.size() == 1) return;
   log_info(layout_line(run.resolved.layout));
   log_info("mesh\n" + parallel::mesh_table(run.resolved.layout, run.model.layers, nodes));

@@ -95,7 +95,8 @@ model::ModelSize size_of(const PreparedRun& run, const parallel::Groups& groups,
   return {.batch = run.resolved.micro_batch,
           .sequence = run.resolved.sequence_length,
           .training = true,
-          .sets = groups.layout.pipeline == 1 ? std::vector{1} : parallel::activation_sets(actions)};
+          .sets = groups.layout.pipeline == 1 ? std::vector{1} : parallel::activation_sets(actions),
+          .recompute = model::parse_recompute(run.options.layout.recompute)};
 }
 
 std::string file_of(const parallel::Groups& groups) {

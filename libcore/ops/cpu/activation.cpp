@@ -16,6 +16,11 @@ namespace convoy::ops::cpu::HWY_NAMESPACE {
 namespace {
 
 template <class T>
+void gelu_forward_row(const T* x, T* y, std::int64_t columns) {
+  over_columns(0, columns, [&](std::int64_t c, auto part) HWY_ATTR { store(gelu(load(x + c, part)), y + c, part); });
+}
+
+template <class T>
 void gelu_backward_row(const T* x, const T* dy, T* dx, std::int64_t columns) {
   over_columns(0, columns, [&](std::int64_t c, auto part) HWY_ATTR {
     store(hn::Mul(load(dy + c, part), gelu_with_derivative(load(x + c, part)).derivative), dx + c, part);
@@ -42,6 +47,15 @@ void swiglu_backward_row(const T* gate, const T* up, const T* dy, T* dgate, T* d
     const auto slope = hn::MulAdd(silu, hn::Sub(broadcast(1.0f), s), s);  // s + g s (1 - s)
     store(hn::Mul(hn::Mul(d, u), slope), dgate + c, part);
     store(hn::Mul(d, silu), dup + c, part);
+  });
+}
+
+void gelu_forward(Stream& stream, const GeluForward& args) {
+  const std::int64_t columns = args.x.columns();
+  over_rows(stream, args.x.rows(), columns, args.x.dtype, [&](auto type, std::int64_t begin, std::int64_t end) {
+    using T = typename decltype(type)::type;
+    for (std::int64_t row = begin; row < end; ++row)
+      gelu_forward_row(args.x.as<T>() + row * args.x.stride(), args.y.as<T>() + row * args.y.stride(), columns);
   });
 }
 
@@ -83,7 +97,10 @@ void swiglu_backward(Stream& stream, const SwigluBackward& args) {
 }  // namespace
 
 ActivationTable activation_kernels() {
-  return {.gelu_backward = gelu_backward, .swiglu_forward = swiglu_forward, .swiglu_backward = swiglu_backward};
+  return {.gelu_forward = gelu_forward,
+          .gelu_backward = gelu_backward,
+          .swiglu_forward = swiglu_forward,
+          .swiglu_backward = swiglu_backward};
 }
 
 }  // namespace convoy::ops::cpu::HWY_NAMESPACE

@@ -78,7 +78,10 @@ HWY_INLINE void finish_rows(const PackedProduct& p, const float* sums, std::int6
     over_columns(0, columns.length(), [&](std::int64_t c, auto part) HWY_ATTR {
       auto value = load(sums + c, part);
       if (bias != nullptr) value = hn::Add(value, load(bias + c, part));
-      if (preactivation != nullptr) store(value, preactivation + c, part);
+      if (preactivation != nullptr) {
+        store(value, preactivation + c, part);
+        value = load(preactivation + c, part);  // rounded to its dtype, as backward and recomputation read it
+      }
       if (gelu_wanted) value = gelu(value);
       if (residual != nullptr) value = hn::Add(value, load(residual + c, part));
       store(value, y + c, part);

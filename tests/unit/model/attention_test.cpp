@@ -36,7 +36,8 @@ TEST(Attention, SeesItsOwnDocumentsPastAndItself) {
   device::Stream stream(ops::cpu_backend(), 1);
   Workspace workspace;
   AttentionActivations saved;
-  plan(workspace, saved, config, 3, tensor::DType::kF32);
+  ActivationPlan activations(workspace);
+  plan(activations, saved, config, 3, tensor::DType::kF32);
   workspace.allocate();
   set(saved.qkv, {0, 0, 0, 0, 0, 0, 2, 20, 0, 0, 0, 0, 0, 0, 4, 40, 0, 0, 0, 0, 0, 0, 9, 90});
   MicroBatch micro{.batch = 1, .sequence = 3, .tokens = {}, .targets = {}, .positions = positions.view()};

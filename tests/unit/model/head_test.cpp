@@ -40,7 +40,7 @@ struct HeadTest : testing::Test {
     for (std::uint64_t i = 0; i < kVocabulary * kWidth; ++i) parameters->weight(0).as<float>()[i] = normal_at(1, i);
     set(parameters->weight(1), {1, 1, 1});
     plan(workspace, buffers, config, kRows, kRows, false, tensor::DType::kF32, true);
-    plan(workspace, saved, config, kRows, tensor::DType::kF32, true);
+    plan(workspace, saved, config, kRows, tensor::DType::kF32, ModelSize{});
     workspace.allocate();
     for (std::uint64_t i = 0; i < kRows * kWidth; ++i) saved.norms[0].sum.as<float>()[i] = normal_at(2, i);
     for (std::int32_t i = 0; i < kRows; ++i)

@@ -32,7 +32,8 @@ struct NormTest : testing::Test {
     config.norm_epsilon = 0.0;
     set(parameters.weight(0), {2, 3});
     set(parameters.weight(1), {10, 20});
-    plan(workspace, saved, config, 4, tensor::DType::kF32);
+    ActivationPlan activations(workspace);
+    plan(activations, saved, config, 4, tensor::DType::kF32);
     workspace.allocate();
     return make_norm(parameters, config, "n");
   }

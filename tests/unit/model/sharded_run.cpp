@@ -102,7 +102,10 @@ ShardedRun::ShardedRun(comm::Communicator& world, const Config& config, const Sh
       optimizer_(parameters_, constants),
       actions_(actions_of(options, groups_)),
       model_(stream_, config, parameters_, chunks_,
-             {.batch = options.batch, .sequence = options.sequence, .sets = parallel::activation_sets(actions_)}) {}
+             {.batch = options.batch,
+              .sequence = options.sequence,
+              .sets = parallel::activation_sets(actions_),
+              .recompute = options.recompute}) {}
 
 void ShardedRun::publish() {
   optimizer_.publish(stream_);

@@ -37,6 +37,7 @@ struct ShardedOptions {
   tensor::DType dtype = tensor::DType::kF32;
   std::int64_t batch = 1, sequence = 1;  // of a micro-batch
   int micro_batches = 1;
+  Recompute recompute = Recompute::kNone;
   bool sum_tied_ends = true, sum_partial = true;  // false: the mistake that the tests must see
 };
 

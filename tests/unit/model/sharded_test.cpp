@@ -319,6 +319,38 @@ TEST_P(Sharded, TheSameLayoutGivesTheSameBits) {
   expect_same_bits(first.weights, gpipe.weights);
 }
 
+// The same operations on the same numbers: in every precision and layout.
+TEST_P(Sharded, RecomputationGivesTheBitsOfKeepingEverything) {
+  constexpr int kMicroBatches = 3;
+  Config four = config;
+  four.layers = 4;
+  const Data data(four, kMicroBatches, GetParam().documents);
+  std::vector<ShardedOptions> layouts = {
+      options_of(1, 1, kMicroBatches), options_of(2, 1, kMicroBatches),
+      options_of(1, 2, kMicroBatches), options_of(2, 2, kMicroBatches, DType::kF32, ScheduleKind::kGpipe),
+      options_of(2, 4, kMicroBatches), interleaved(2, 2, 2, kMicroBatches)};
+  layouts.push_back(layouts.back());
+  layouts.back().layout.sequence_parallel = true;
+  for (ShardedOptions& options : layouts) {
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
+      options.dtype = dtype;
+      options.recompute = Recompute::kNone;
+      Outcome kept;
+      run_step(four, options, data, kept);
+      for (const Recompute recompute : {Recompute::kSelective, Recompute::kFull}) {
+        SCOPED_TRACE(testing::Message() << name_of(recompute) << " in " << tensor::name_of(dtype) << ", tensor "
+                                        << options.layout.tensor << ", chunks " << options.layout.chunks());
+        options.recompute = recompute;
+        Outcome got;
+        run_step(four, options, data, got);
+        EXPECT_EQ(got.trained.sum, kept.trained.sum);
+        EXPECT_EQ(got.evaluated.sum, kept.evaluated.sum);
+        expect_same_bits(got.gradients, kept.gradients);
+      }
+    }
+  }
+}
+
 constexpr Choice kGpt2Untied{"gpt2_untied_documents", Architecture::kGpt2, false, true};
 constexpr Choice kLlamaUntied{"llama_untied", Architecture::kLlama, false, false};
 const auto kName = [](const auto& test) { return test.param.name; };

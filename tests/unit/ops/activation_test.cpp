@@ -33,6 +33,26 @@ Values swiglu(const Values& gate_up, std::size_t columns) {
   return y;
 }
 
+TEST_P(ActivationTest, GeluForwardOfHandValues) {
+  // gelu(0) = 0; far from 0 the function is the identity or zero.
+  const Matrix x(1, 3, dtype(), Values{0.0, 20.0, -20.0}), y(1, 3, dtype());
+  gelu_forward(stream_, {.x = x.view(), .y = y.view()});
+  EXPECT_EQ(y.values(), (Values{0.0, 20.0, 0.0}));
+}
+
+TEST_P(ActivationTest, GeluForwardAgreesWithDoubleAndMayBeInPlace) {
+  for (const std::int64_t columns : {37, 131}) {
+    const Matrix x = random_matrix(kRows, columns, dtype(), 1, kPadding), y(kRows, columns, dtype(), kPadding);
+    gelu_forward(stream_, {.x = x.view(), .y = y.view()});
+    Values expected;
+    for (const double value : x.values()) expected.push_back(gelu(value));
+    expect_close(y, expected, tolerance_of(dtype()), "y");
+    EXPECT_TRUE(y.padding_untouched());
+    gelu_forward(stream_, {.x = x.view(), .y = x.view()});
+    EXPECT_EQ(x.values(), y.values());
+  }
+}
+
 TEST_P(ActivationTest, GeluBackwardOfHandValues) {
   // gelu'(0) = 1/2; far from 0 the function is the identity or zero.
   const Matrix x(1, 3, dtype(), Values{0.0, 20.0, -20.0}), dy(1, 3, dtype(), Values{3.0, 5.0, 7.0}), dx(1, 3, dtype());
@@ -124,6 +144,8 @@ TEST(ActivationShapes, AreChecked) {
   const Matrix wide(3, 10, DType::kF32), narrow(3, 5, DType::kF32), half(3, 5, DType::kBF16);
   EXPECT_THAT(refusal_of([&] { gelu_backward(stream, {.x = wide.view(), .dy = narrow.view(), .dx = wide.view()}); }),
               HasSubstr("gelu_backward: dy: expected fp32 [3, 10], found fp32 [3, 5]"));
+  EXPECT_THAT(refusal_of([&] { gelu_forward(stream, {.x = wide.view(), .y = narrow.view()}); }),
+              HasSubstr("gelu_forward: x: expected fp32 [3, 5], found fp32 [3, 10]"));
   EXPECT_THAT(refusal_of([&] { swiglu_forward(stream, {.gate_up = narrow.view(), .y = narrow.view()}); }),
               HasSubstr("gate_up: expected fp32 [3, 10]"));
   EXPECT_THAT(refusal_of([&] { swiglu_forward(stream, {.gate_up = wide.view(), .y = half.view()}); }),

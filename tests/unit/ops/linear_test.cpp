@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "libcore/base/error.h"
+#include "libcore/ops/activation.h"
 #include "libcore/ops/backend.h"
 #include "libcore/ops/cpu/onednn_linear.h"
 #include "libcore/ops/cpu/onednn_products.h"
@@ -232,12 +233,32 @@ TEST_P(LinearAgainstReference, ForwardWithBiasGeluAndResidualOnStridedRows) {
       double sum = layer.bias(n);
       for (std::int64_t k = 0; k < c.inputs; ++k) sum += x.at(m, k) * layer.weight(n, k);
       ASSERT_NEAR(preactivation.at(m, n), sum, tolerance(c.dtype, sum)) << "preactivation " << m << ", " << n;
-      const double expected = gelu(sum) + residual.at(m, n);
+      const double expected = gelu(preactivation.at(m, n)) + residual.at(m, n);
       ASSERT_NEAR(y.at(m, n), expected, tolerance(c.dtype, expected)) << "y " << m << ", " << n;
     }
     for (const std::int64_t outside : {std::int64_t{-1}, n_end}) {
       ASSERT_EQ(y.at(m, outside), before.at(m, outside)) << "written outside its columns, row " << m;
     }
+  }
+}
+
+// So that what follows from a kept preactivation may be made again.
+TEST_P(LinearAgainstReference, ForwardWithGeluGivesTheBitsOfGeluForwardOnThePreactivation) {
+  const Case& c = GetParam();
+  const Layer layer = make_layer(stream, c.dtype, c.layout, c.outputs, c.inputs, true);
+  const Strided x = strided(c.rows, c.inputs, c.dtype, 1);
+  Strided preactivation = strided(c.rows, layer.all_outputs(), c.dtype, 3);
+  Strided y = strided(c.rows, layer.all_outputs(), c.dtype, 4),
+          again = strided(c.rows, layer.all_outputs(), c.dtype, 5);
+  linear_forward(stream, {.x = x.view(),
+                          .w = &layer.packed,
+                          .activation = Activation::kGeluTanh,
+                          .preactivation = preactivation.mutable_view(),
+                          .residual = {},
+                          .y = y.mutable_view()});
+  gelu_forward(stream, {.x = preactivation.view(), .y = again.mutable_view()});
+  for (std::int64_t m = 0; m < c.rows; ++m) {
+    for (std::int64_t n = 0; n < layer.all_outputs(); ++n) ASSERT_EQ(again.at(m, n), y.at(m, n)) << m << ", " << n;
   }
 }
 

@@ -154,6 +154,18 @@ TEST(CheckLayout, NamesALearningRateThatIsAnothers) {
   EXPECT_DOUBLE_EQ(report.first->found, 0.005);
 }
 
+TEST(CheckLayout, RecomputationTrainsAsOneRankThatKeepsEverything) {
+  for (const model::Recompute recompute : {model::Recompute::kSelective, model::Recompute::kFull}) {
+    SmallRun run = gpt2({.tensor = 2, .pipeline = 2, .sequence_parallel = true});
+    run.recompute = recompute;
+    expect_equal(run);
+  }
+  config::RunOptions options;
+  options.model.model = "gpt2-124m";
+  options.layout.recompute = "full";
+  EXPECT_EQ(small_run(options).recompute, model::Recompute::kFull);
+}
+
 TEST(CheckLayout, FewerMicroBatchesThanStagesTrainAlike) {
   expect_equal(gpt2({.pipeline = 3}, 1));
   expect_equal(llama({.pipeline = 3}, 2));

@@ -116,6 +116,26 @@ TEST(Layouts, EvaluationOnReplicasLeavesTrainingAsItIs) {
   EXPECT_EQ(rows_of(folder / "often", "eval").size(), 6u);
 }
 
+TEST(Layouts, RecomputationLeavesTheRunAsItIsToTheByte) {
+  for (const TinyLayout& layout : {TinyLayout{"one"}, TinyLayout{"tp2_sp_pp2", 2, 2, 1, 0, "1f1b", 1, "tp,pp,dp", true},
+                                   TinyLayout{"pp2_v2_dp2_zero1", 1, 2, 2, 1, "interleaved", 2}}) {
+    const TmpDir folder;
+    const auto trained = [&](const std::string& recompute) {
+      config::RunOptions options = with_layout(tiny_options(folder, recompute), layout);
+      folder.write("config.json", for_layout(tiny_gpt2(), layout));
+      options.device.precision = "bf16";
+      options.output.eval_every = 2;
+      options.layout.recompute = recompute;
+      EXPECT_EQ(train_tiny(options, layout.ranks()), ExitCode::kDone);
+      return support::content_of(folder / recompute / "metrics.jsonl") +
+             digest_of(folder / recompute / "checkpoints/step_000000006");
+    };
+    const std::string kept = trained("none");
+    EXPECT_EQ(trained("selective"), kept) << layout.name;
+    EXPECT_EQ(trained("full"), kept) << layout.name;
+  }
+}
+
 TEST(Layouts, AnImpossibleOneIsRefusedOnEveryRankAlike) {
   const TmpDir folder;
   config::RunOptions options = tiny_options(folder);
