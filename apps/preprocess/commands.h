@@ -9,6 +9,7 @@
 
 #include "libcore/app/run.h"
 #include "libcore/data/encode_options.h"
+#include "libcore/data/encode_report.h"
 
 namespace convoy::apps::preprocess {
 
@@ -36,9 +37,10 @@ struct InputFlags {
 // What decides a dataset's bytes: the options that encode and plan share. `given` gets the names of those that were set.
 struct EncodeFlags {
   InputFlags input;
-  std::string tokenizer, on_error = "fail", dtype = "auto", split;
+  std::string tokenizer, on_error = "fail", dtype = "auto", split, dedup = "off";
   bool append_eos = false, prepend_bos = false, allow_lossy = false;
   std::optional<std::int64_t> max_errors;
+  std::int64_t dedup_memory = data::kUsualDedupMemory;
   std::vector<std::string> given;
 
   std::vector<app::Option> options();
@@ -49,6 +51,8 @@ constexpr int kMostThreads = 1024;
 
 // `option` with a further check of its text: what `parse` throws is the problem.
 app::Option checked(app::Option option, std::function<void(const std::string&)> parse);
+
+void tell_duplicates(const data::EncodeReport& report);  // to the log, if there are any
 
 int default_threads();  // processors that this process may use
 

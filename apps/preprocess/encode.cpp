@@ -52,6 +52,7 @@ void summarize(const data::EncodeReport& report) {
                        format_bytes(static_cast<double>(report.bytes_in)), format_seconds(report.seconds),
                        report.megabytes_per_second()));
   if (report.empty > 0) log_info(fmt::format("{} documents without tokens were dropped", report.empty));
+  tell_duplicates(report);
   if (report.bad_records > 0) log_warning(fmt::format("{} bad records were left out", report.bad_records));
 }
 
@@ -120,12 +121,15 @@ app::Command encode_command() {
               "INPUT, --tokenizer and --out are needed; or --plan and --shard, for one element of a job array (see plan).\n"
               "Documents keep the order of the inputs. A document without tokens is dropped and counted. Bytes that are no UTF-8 "
               "are a bad record in JSON Lines and become U+FFFD in text.\n"
+              "--dedup compares the text that is tokenized, byte for byte; the first document of each text stays. drop keeps the tokens "
+              "in a scratch file beside PREFIX until the end.\n"
               "The pair is committed at the end: files get their names when they are complete, the metadata last. A pair of "
               "this program's under the same name is replaced; one without metadata is not. A shard that is complete already is "
               "left as it is.",
           .examples = {"convoy-preprocess encode corpus.jsonl.zst --tokenizer tokenizer.model --out data/corpus --append-eos",
                        "convoy-preprocess encode docs/ --document-separator blank-line --tokenizer tokenizer.model --out data/docs "
                        "--append-eos --split train=0.9,valid=0.1",
+                       "convoy-preprocess encode corpus.jsonl --tokenizer tokenizer.model --out data/corpus --append-eos --dedup drop",
                        "convoy-preprocess encode --plan shards/plan.json --shard 1"},
           .options = options_of(*flags),
           .has_json = true,

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "apps/preprocess/commands.h"
 #include "libcore/base/error.h"
+#include "libcore/base/log.h"
+#include "libcore/data/duplicates.h"
 
 namespace convoy::apps::preprocess {
 
@@ -16,6 +22,9 @@ std::vector<app::Option> EncodeFlags::options() {
       app::choice("dtype", dtype, {"auto", "u16", "i32"}, "auto: u16 below 65500 pieces, else i32, as Megatron does"),
       checked(app::text("split", "NAME=SHARE,...", split, "several pairs PREFIX.NAME, by a hash of the text: train=0.99,valid=0.01"),
               [](const std::string& text) { data::parse_splits(text); }),
+      app::choice("dedup", dedup, {"off", "report", "drop"},
+                  "documents with exactly the text of an earlier one, in the same pair: count them, or leave them out too"),
+      app::bytes("dedup-memory", dedup_memory, {data::kLeastDedupMemory}, "with report or drop: memory to find them in; more is done on disk"),
       app::toggle("allow-lossy", allow_lossy, "do not warn about a tokenizer that loses newlines or blanks"),
   };
   options.insert(options.end(), own.begin(), own.end());
@@ -30,6 +39,8 @@ std::vector<app::Option> EncodeFlags::options() {
 }
 
 data::EncodeOptions EncodeFlags::encode_options() const {
+  if (dedup == "off" && std::find(given.begin(), given.end(), "--dedup-memory") != given.end())
+    throw ConfigError("--dedup-memory: goes with --dedup report or drop; without them nothing is compared");
   data::EncodeOptions options{.inputs = input.inputs,
                               .read = input.read(),
                               .keys = input.keys_or_default(),
@@ -39,9 +50,16 @@ data::EncodeOptions EncodeFlags::encode_options() const {
                               .on_error = *data::on_error_named(on_error),
                               .max_errors = max_errors,
                               .dtype = dtype,
-                              .allow_lossy = allow_lossy};
+                              .allow_lossy = allow_lossy,
+                              .dedup = *data::dedup_named(dedup),
+                              .dedup_memory = dedup_memory};
   if (!split.empty()) options.splits = data::parse_splits(split);
   return options;
+}
+
+void tell_duplicates(const data::EncodeReport& report) {
+  if (report.duplicates == 0) return;
+  log_info(fmt::format("{} documents repeat an earlier one's text (--dedup report keeps them, drop leaves them out)", report.duplicates));
 }
 
 }  // namespace convoy::apps::preprocess

@@ -40,6 +40,7 @@ int run(const Flags& flags, const app::Session& session) {
         flags.plan ? data::merge_shards(*flags.plan, flags.out, hooks) : data::merge_pairs(prefixes, flags.out, hooks);
     if (progress) progress->finish();
     log_info(fmt::format("{} documents, {} tokens ({})", report.documents, report.tokens, report.dtype));
+    tell_duplicates(report);
     for (const std::string& output : report.outputs) log_info(fmt::format("wrote {}.bin, .idx and .meta.json", output));
     if (session.json) fmt::print("{}\n", report.json());
     return 0;
@@ -55,7 +56,7 @@ app::Command merge_command() {
           .details =
               "The shards of a plan give byte for byte the tokens and index of one run of encode over all inputs, and its metadata but for "
               "the seconds. Missing shards are exit code 3, with their numbers and what to run. Other pairs follow one another in the order "
-              "given; tokenizer, dtype and options must be the same.\n"
+              "given; tokenizer, dtype and options must be the same; documents that several of them hold stay.\n"
               "Every byte is checked against its checksum on the way. At most one index is in memory.",
           .examples = {"convoy-preprocess merge data/docs.train data/docs.valid --out data/all",
                        "convoy-preprocess merge --plan shards/plan.json --out data/corpus"},

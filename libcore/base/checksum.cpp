@@ -90,6 +90,11 @@ std::uint32_t crc32c_software(std::span<const std::byte> bytes, std::uint32_t se
 
 std::uint64_t xxh3_64(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
+Hash128 xxh3_128(std::string_view bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return {hash.high64, hash.low64};
+}
+
 std::string xxh3_128_hex(std::string_view bytes) { return canonical_hex(XXH3_128bits(bytes.data(), bytes.size())); }
 
 struct Xxh3Stream::State {

@@ -19,8 +19,13 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t seed = 0);
 // The same without the instruction: what other processors run.
 std::uint32_t crc32c_software(std::span<const std::byte> bytes, std::uint32_t seed = 0);
 
-// XXH3, 64 and 128 bits; hexadecimal of the canonical (big-endian) form for the latter.
+// XXH3, 64 and 128 bits; the latter also in hexadecimal, of its canonical (big-endian) form.
+struct Hash128 {
+  std::uint64_t high = 0, low = 0;
+  bool operator==(const Hash128&) const = default;
+};
 std::uint64_t xxh3_64(std::string_view bytes);
+Hash128 xxh3_128(std::string_view bytes);
 std::string xxh3_128_hex(std::string_view bytes);
 
 // Streaming XXH3-128.

@@ -50,6 +50,7 @@ DatasetMeta read_meta(const Path& prefix) {
   meta.eos_id = eos_of(json, file);
   meta.documents = count_field(json, "documents", file);
   meta.tokens = count_field(json, "tokens", file);
+  if (!is_null_field(json, "text_bytes")) meta.text_bytes = count_field(json, "text_bytes", file);
   meta.token_type = text_field(json, "dtype", file);
   meta.bin_bytes = count_field(json, "bin_bytes", file);
   meta.idx_bytes = count_field(json, "idx_bytes", file);

@@ -29,7 +29,8 @@ struct PairSums {
 struct WrittenPair {
   std::size_t split = 0;  // index into the run's splits; 0 without splits
   std::int64_t documents = 0, tokens = 0;
-  PairSums sums;
+  PairSums sums = {};
+  std::string hashes_xxh3_128 = {};  // of PREFIX.hashes; empty where there are none
 };
 
 // Calls its argument with the length, in tokens, of each document in order.

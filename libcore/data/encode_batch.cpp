@@ -15,7 +15,7 @@ std::size_t split_of(std::uint64_t hash, const std::vector<double>& thresholds) 
 }
 
 BatchEncoder::BatchEncoder(const Tokenizer& tokenizer, const EncodeOptions& options)
-    : tokenizer_(tokenizer), parser_(options.keys), append_eos_(options.append_eos), prepend_bos_(options.prepend_bos) {
+    : tokenizer_(tokenizer), parser_(options.keys), append_eos_(options.append_eos), prepend_bos_(options.prepend_bos), hashes_(options.dedup != Dedup::kOff) {
   double sum = 0.0;
   for (const Split& split : options.splits) thresholds_.push_back(sum += split.share);
 }
@@ -36,7 +36,9 @@ void BatchEncoder::add_document(std::string_view text, EncodedBatch& out) const 
     out.ids.erase(out.ids.begin() + static_cast<std::ptrdiff_t>(begin));
   if (append_eos_ && out.ids.back() != tokenizer_.eos_id()) out.ids.push_back(tokenizer_.eos_id());
   const std::size_t split = thresholds_.empty() ? 0 : split_of(xxh3_64(text), thresholds_);
-  out.documents.push_back({begin, out.ids.size(), split});
+  TextKey key{{}, static_cast<std::int64_t>(text.size())};
+  if (hashes_) key = key_of(text);
+  out.documents.push_back({begin, out.ids.size(), split, key});
 }
 
 EncodedBatch BatchEncoder::encode(RawBatch& batch) const {

@@ -9,6 +9,7 @@
 
 #include "libcore/data/encode_options.h"
 #include "libcore/data/json_record.h"
+#include "libcore/data/text_key.h"
 #include "libcore/data/tokenizer.h"
 
 namespace convoy::data {
@@ -22,6 +23,7 @@ struct EncodedBatch {
   struct Document {
     std::size_t begin = 0, end = 0;  // in `ids`
     std::size_t split = 0;
+    TextKey key = {};  // the hash under --dedup alone
   };
   std::size_t file = 0;
   std::vector<std::int32_t> ids;
@@ -45,7 +47,7 @@ class BatchEncoder {
 
   const Tokenizer& tokenizer_;
   RecordParser parser_;
-  bool append_eos_, prepend_bos_;
+  bool append_eos_, prepend_bos_, hashes_;
   std::vector<double> thresholds_;  // cumulative shares
 };
 

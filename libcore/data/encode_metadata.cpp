@@ -49,8 +49,11 @@ PairMetadata parse_metadata(std::string_view text, std::string_view where) {
   PairMetadata metadata{.report = read_counts(json, file),
                         .documents = count_field(json, "documents", file),
                         .tokens = count_field(json, "tokens", file),
+                        .text_bytes = {},
                         .vocabulary = count_field(json, "vocab_size", file),
                         .largest_id = count_field(json, "max_id_seen", file)};
+  if (!is_null_field(json, "text_bytes")) metadata.text_bytes = count_field(json, "text_bytes", file);
+  if (!is_null_field(json, "plan")) metadata.plan = object_field(json, "plan", file).dump();
   if (!is_null_field(json, "eos_id")) metadata.eos_id = count_field(json, "eos_id", file);
   object_field(json, "tokenizer", file);
   object_field(json, "options", file);
@@ -66,6 +69,7 @@ std::string metadata_text(const PairMetadata& metadata, const PairSums& sums) {
   JsonObject json;
   json.add("format_version", kFormatVersion).add("created_by", fmt::format("convoy-preprocess {}", version()));
   write_counts(metadata.report, metadata.documents, metadata.tokens, json);
+  if (metadata.text_bytes) json.add("text_bytes", *metadata.text_bytes);
   json.add("vocab_size", metadata.vocabulary).add("max_id_seen", metadata.largest_id);
   if (metadata.eos_id) {
     json.add("eos_id", *metadata.eos_id);

@@ -17,6 +17,7 @@ namespace convoy::data {
 struct PairMetadata {
   EncodeReport report = {};  // of the whole run, which may have written other pairs too
   std::int64_t documents = 0, tokens = 0;  // of this pair
+  std::optional<std::int64_t> text_bytes = {};  // of this pair's documents; older metadata do not say
   std::int64_t vocabulary = 0;
   std::int64_t largest_id = 0;
   std::optional<std::int64_t> eos_id = {};  // if it ends every document
@@ -26,7 +27,7 @@ struct PairMetadata {
 
 std::string metadata_text(const PairMetadata& metadata, const PairSums& sums);
 
-// What metadata_text() wrote; the sums and the plan left out. DataError naming `where` and the field.
+// What metadata_text() wrote, the sums left out. DataError naming `where` and the field.
 PairMetadata parse_metadata(std::string_view text, std::string_view where);
 
 std::string tokenizer_json(const Path& path, const Tokenizer& tokenizer);

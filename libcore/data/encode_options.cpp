@@ -20,6 +20,9 @@ constexpr std::array<std::pair<OnError, std::string_view>, 3> kPolicies{
 constexpr std::array<std::pair<DocumentSeparator, std::string_view>, 3> kSeparators{
     {{DocumentSeparator::kFile, "file"}, {DocumentSeparator::kLine, "line"}, {DocumentSeparator::kBlankLine, "blank-line"}}};
 
+constexpr std::array<std::pair<Dedup, std::string_view>, 3> kDedups{
+    {{Dedup::kOff, "off"}, {Dedup::kReport, "report"}, {Dedup::kDrop, "drop"}}};
+
 template <class Names, class Value>
 std::string_view name_in(const Names& names, Value value) {
   const auto found = std::find_if(names.begin(), names.end(), [value](const auto& entry) { return entry.first == value; });
@@ -75,21 +78,24 @@ std::string split_text(const std::vector<Split>& splits) {
 
 std::string_view name_of(OnError policy) { return name_in(kPolicies, policy); }
 std::string_view name_of(DocumentSeparator separator) { return name_in(kSeparators, separator); }
+std::string_view name_of(Dedup dedup) { return name_in(kDedups, dedup); }
 std::optional<OnError> on_error_named(std::string_view name) { return value_in(kPolicies, name); }
 std::optional<DocumentSeparator> separator_named(std::string_view name) { return value_in(kSeparators, name); }
+std::optional<Dedup> dedup_named(std::string_view name) { return value_in(kDedups, name); }
 
 std::string options_json(const EncodeOptions& options) {
   JsonObject splits;
   for (const Split& split : options.splits) splits.add(split.name, split.share);
-  return JsonObject()
-      .add("format", options.read.format)
+  JsonObject json;
+  json.add("format", options.read.format)
       .add_raw("key", json_strings(options.keys))
       .add("document_separator", name_of(options.read.separator))
       .add("append_eos", options.append_eos)
       .add("prepend_bos", options.prepend_bos)
       .add("on_error", name_of(options.on_error))
-      .add_raw("split", splits.text())
-      .text();
+      .add_raw("split", splits.text());
+  if (options.dedup != Dedup::kOff) json.add("dedup", name_of(options.dedup));
+  return json.text();
 }
 
 std::vector<Path> pair_prefixes(const Path& out, const std::vector<Split>& splits) {

@@ -15,12 +15,17 @@ namespace convoy::data {
 
 enum class OnError : std::uint8_t { kFail, kSkip, kQuarantine };
 
+// Of documents with the same text: kReport counts all but the first, kDrop leaves them out, too.
+enum class Dedup : std::uint8_t { kOff, kReport, kDrop };
+
 // A share of the documents, by the XXH3 of their text, written to PREFIX.NAME.
 struct Split {
   std::string name;
   double share = 0.0;
   bool operator==(const Split&) const = default;
 };
+
+constexpr std::int64_t kUsualDedupMemory = std::int64_t{256} << 20;
 
 struct EncodeOptions {
   std::vector<std::string> inputs = {};
@@ -36,17 +41,22 @@ struct EncodeOptions {
   std::string dtype = "auto";  // auto, u16, i32
   std::vector<Split> splits = {};   // none: one pair, PREFIX
   bool allow_lossy = false;
+  Dedup dedup = Dedup::kOff;
+  std::int64_t dedup_memory = kUsualDedupMemory;  // bytes; see duplicates.h. Decides no byte of the output
 };
 
 // "train=0.99,valid=0.01": at least two names of letters, digits, - and _, each once; shares above 0 that sum to 1.
 std::vector<Split> parse_splits(const std::string& text);
 std::string split_text(const std::vector<Split>& splits);  // what parse_splits reads back to the same bits; empty for none
 
-// The flags' values: "fail", "skip", "quarantine"; "file", "line", "blank-line".
+// The flags' values: "fail", "skip", "quarantine"; "file", "line", "blank-line"; "off", "report",
+// "drop".
 std::string_view name_of(OnError policy);
 std::string_view name_of(DocumentSeparator separator);
+std::string_view name_of(Dedup dedup);
 std::optional<OnError> on_error_named(std::string_view name);
 std::optional<DocumentSeparator> separator_named(std::string_view name);
+std::optional<Dedup> dedup_named(std::string_view name);
 
 // The options that decide the documents and their ids, as the object "options" of PREFIX.meta.json.
 std::string options_json(const EncodeOptions& options);

@@ -16,7 +16,7 @@ EncodeOutput::EncodeOutput(EncodeOrigin origin) : origin_(std::move(origin)), li
   const EncodeOptions& options = origin_.options;
   const TokenType type = token_type_of(options, origin_.tokenizer);
   for (const Path& prefix : pair_prefixes(options.out, options.splits)) {
-    writers_.push_back(std::make_unique<DatasetWriter>(prefix, type));
+    outputs_.push_back(std::make_unique<SplitOutput>(prefix, type, options, !origin_.plan.empty()));
     report_.outputs.push_back(prefix.string());
   }
   if (options.on_error == OnError::kQuarantine) quarantine_ = std::make_unique<AtomicFile>(quarantine_path(options.out));
@@ -56,7 +56,7 @@ void EncodeOutput::reject(std::size_t file, const BadLine& bad) {
 void EncodeOutput::take(const EncodedBatch& batch) {
   for (const BadLine& bad : batch.bad) reject(batch.file, bad);
   for (const EncodedBatch::Document& document : batch.documents) {
-    writers_[document.split]->add(std::span(batch.ids).subspan(document.begin, document.end - document.begin));
+    outputs_[document.split]->add(std::span(batch.ids).subspan(document.begin, document.end - document.begin), document.key);
     report_.tokens += static_cast<std::int64_t>(document.end - document.begin);
   }
   lines_[batch.file] += batch.lines;
@@ -67,11 +67,13 @@ void EncodeOutput::take(const EncodedBatch& batch) {
   report_.invalid_utf8 += batch.invalid_utf8;
 }
 
-std::string EncodeOutput::metadata(const DatasetWriter& writer, const PairSums& sums) const {
+std::string EncodeOutput::metadata(const SplitOutput& output, const PairSums& sums) const {
+  const DatasetWriter& writer = output.writer();
   const auto& [options, tokenizer, files, plan] = origin_;
   PairMetadata metadata{.report = report_,
                         .documents = writer.documents(),
                         .tokens = writer.tokens(),
+                        .text_bytes = output.text_bytes(),
                         .vocabulary = tokenizer.vocabulary(),
                         .largest_id = writer.largest_id(),
                         .tokenizer = tokenizer_json(options.tokenizer, tokenizer),
@@ -82,38 +84,37 @@ std::string EncodeOutput::metadata(const DatasetWriter& writer, const PairSums& 
   return metadata_text(metadata, sums);
 }
 
+void EncodeOutput::finish(const std::function<void()>& poll) {
+  for (const auto& output : outputs_) {
+    const FoundDuplicates found = output->finish(poll);
+    report_.duplicates += found.documents;
+    report_.documents -= found.dropped_documents;
+    report_.tokens -= found.dropped_tokens;
+    report_.bytes_text -= found.dropped_text_bytes;
+  }
+}
+
 void EncodeOutput::prepare() {
   if (report_.invalid_utf8 > 0) {
     log_warning(fmt::format("{} text documents hold bytes that are no UTF-8; each such byte became U+FFFD", report_.invalid_utf8));
   }
-  for (std::size_t split = 0; split < writers_.size(); ++split) {
-    DatasetWriter& writer = *writers_[split];
-    if (writer.documents() == 0) continue;
-    WrittenPair pair{split, writer.documents(), writer.tokens(), {}};
-    writer.prepare([&](const PairSums& sums) {
-      pair.sums = sums;
-      return metadata(writer, sums);
-    });
-    pairs_.push_back(std::move(pair));
+  for (std::size_t split = 0; split < outputs_.size(); ++split) {
+    SplitOutput& output = *outputs_[split];
+    if (output.writer().documents() == 0) continue;
+    pairs_.push_back(output.prepare(split, [&](const PairSums& sums) { return metadata(output, sums); }));
   }
   if (quarantine_) quarantine_->seal();
 }
 
 void EncodeOutput::publish() {
   if (quarantine_) quarantine_->commit();
-  for (const auto& writer : writers_) uncommit(writer->prefix());
-  for (const auto& writer : writers_) {
-    if (writer->documents() > 0) {
-      writer->publish();
-    } else {
-      remove_pair(writer->prefix());
-    }
-  }
+  for (const auto& output : outputs_) uncommit(output->writer().prefix());
+  for (const auto& output : outputs_) output->publish();
 }
 
 std::vector<std::int64_t> EncodeOutput::documents() const {
   std::vector<std::int64_t> counts;
-  for (const auto& writer : writers_) counts.push_back(writer->documents());
+  for (const auto& output : outputs_) counts.push_back(output->writer().documents());
   return counts;
 }
 

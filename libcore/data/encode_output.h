@@ -3,13 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "libcore/data/dataset_writer.h"
 #include "libcore/data/encode_batch.h"
 #include "libcore/data/encode_report.h"
+#include "libcore/data/split_output.h"
 
 namespace convoy::data {
 
@@ -29,6 +30,8 @@ class EncodeOutput {
   // In the order of the inputs. DataError for a bad record under kFail or beyond max_errors.
   void take(const EncodedBatch& batch);
 
+  // After the last batch: counts duplicates, or drops them. `poll` throws to stop.
+  void finish(const std::function<void()>& poll);
   // Everything complete on disk under temporary names. Pairs without documents are not among it.
   void prepare();
   // Gives what is prepared its names, and removes what is there under the names of pairs without documents.
@@ -44,10 +47,10 @@ class EncodeOutput {
  private:
   void reject(std::size_t file, const BadLine& bad);
   void quarantine(std::size_t file, const BadLine& bad);
-  std::string metadata(const DatasetWriter& writer, const PairSums& sums) const;
+  std::string metadata(const SplitOutput& output, const PairSums& sums) const;
 
   EncodeOrigin origin_;
-  std::vector<std::unique_ptr<DatasetWriter>> writers_;
+  std::vector<std::unique_ptr<SplitOutput>> outputs_;
   std::vector<WrittenPair> pairs_;
   std::unique_ptr<AtomicFile> quarantine_;
   std::vector<std::int64_t> lines_;

@@ -22,6 +22,7 @@ void add_counts(const EncodeReport& part, EncodeReport& total) {
   total.bytes_text += part.bytes_text;
   total.empty += part.empty;
   total.bad_records += part.bad_records;
+  total.duplicates += part.duplicates;
   total.invalid_utf8 += part.invalid_utf8;
   total.seconds += part.seconds;
 }
@@ -33,7 +34,7 @@ JsonObject& write_counts(const EncodeReport& report, std::int64_t documents, std
       .add("bytes_text", report.bytes_text)
       .add("empty", report.empty)
       .add("bad_records", report.bad_records)
-      .add("duplicates", 0)
+      .add("duplicates", report.duplicates)
       .add("invalid_utf8", report.invalid_utf8)
       .add("dtype", report.dtype)
       .add_raw("outputs", json_strings(report.outputs))
@@ -48,6 +49,7 @@ EncodeReport read_counts(const nlohmann::json& json, const JsonFile& file) {
                       .bytes_text = count_field(json, "bytes_text", file),
                       .empty = count_field(json, "empty", file),
                       .bad_records = count_field(json, "bad_records", file),
+                      .duplicates = count_field(json, "duplicates", file),
                       .invalid_utf8 = count_field(json, "invalid_utf8", file),
                       .dtype = text_field(json, "dtype", file),
                       .seconds = real_field(json, "seconds", file)};

@@ -16,9 +16,10 @@ struct EncodeReport {
   std::int64_t documents = 0;
   std::int64_t tokens = 0;
   std::int64_t bytes_in = 0;    // decompressed
-  std::int64_t bytes_text = 0;  // of the documents
+  std::int64_t bytes_text = 0;  // of the documents written, and of those without tokens
   std::int64_t empty = 0;
   std::int64_t bad_records = 0;
+  std::int64_t duplicates = 0;    // documents that repeat an earlier one's text, under --dedup: left out by drop, there under report
   std::int64_t invalid_utf8 = 0;  // text documents with bytes that are no UTF-8 (each became U+FFFD)
   std::string dtype = {};
   std::vector<std::string> outputs = {};

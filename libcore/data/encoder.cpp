@@ -48,6 +48,7 @@ void encode_files(const EncodeOptions& options, const Tokenizer& tokenizer, cons
   // Destroyed before the pipeline, whose reader may wait for a pipe that stays open.
   const StopReading stop{stopping};
   pipeline.run(options.threads);
+  output.finish(hooks.poll);
   output.report().seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (hooks.poll) hooks.poll();
 }

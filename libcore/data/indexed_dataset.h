@@ -28,6 +28,7 @@ struct DatasetMeta {
   std::optional<std::int32_t> eos_id;  // present if --append-eos put it after every document
   std::int64_t documents = 0;
   std::int64_t tokens = 0;
+  std::optional<std::int64_t> text_bytes;  // of the pair's documents; older metadata do not say
   std::string token_type;  // "u16" or "i32"
   std::int64_t bin_bytes = 0;
   std::int64_t idx_bytes = 0;

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "libcore/base/checksum.h"
 #include "libcore/base/error.h"
+#include "libcore/base/log.h"
 #include "libcore/data/dataset_check.h"
 #include "libcore/data/encode_checks.h"
 #include "libcore/data/index_format.h"
@@ -59,6 +61,12 @@ void check_target(const std::vector<Path>& prefixes, const Path& out) {
   }
 }
 
+std::int64_t bytes_of_all(const std::vector<Path>& prefixes) {
+  std::int64_t bytes = 0;
+  for (const Path& prefix : prefixes) bytes += static_cast<std::int64_t>(std::filesystem::file_size(bin_path(prefix)));
+  return bytes;
+}
+
 struct Copied {
   std::int64_t bytes = 0, total = 0;
   const MergeHooks& hooks;
@@ -70,20 +78,74 @@ struct Copied {
   }
 };
 
-// Opening it checks the index against sizes and metadata; its sum, and that of the tokens, is checked here.
-void append_pair(const Path& prefix, PairFiles& out, Copied& copied) {
-  const IndexedDataset dataset(prefix, false);
+// Opening it checks the index against sizes and metadata; its sum is checked here.
+IndexedDataset open_checked(const Path& prefix) {
+  IndexedDataset dataset(prefix, false);
   check_sum(idx_path(prefix), "idx_xxh3_128", dataset.meta()->idx_xxh3_128);
-  const MappedFile bin(bin_path(prefix), "dataset tokens");
-  Xxh3Stream sum;
-  for (std::size_t at = 0; at < bin.bytes().size(); at += kBlock) {
-    const auto block = bin.bytes().subspan(at, std::min(kBlock, bin.bytes().size() - at));
-    sum.update(block);
-    out.append(block);
-    bin.release(block);
-    copied.add(block.size());
+  return dataset;
+}
+
+// The documents of several pairs that are kept, as runs of bytes of each pair's tokens. `first` is the number of a pair's first
+// document among all.
+class Kept {
+ public:
+  explicit Kept(const Duplicates* dropped) : dropped_(dropped) {}
+
+  bool operator()(std::int64_t document) const { return dropped_ == nullptr || !dropped_->contains(document); }
+
+  template <class Take>
+  void for_each_run(const IndexedDataset& dataset, std::int64_t first, const Take& take) const {
+    const std::int64_t size = size_of(dataset.token_type());
+    if (dropped_ == nullptr) return take(std::int64_t{0}, dataset.tokens() * size);
+    std::int64_t begin = -1;
+    for (std::int64_t d = 0; d < dataset.documents(); ++d) {
+      const std::int64_t at = dataset.document(d).first * size;
+      if ((*this)(first + d)) {
+        if (begin < 0) begin = at;
+      } else if (begin >= 0) {
+        take(std::exchange(begin, -1), at);
+      }
+    }
+    if (begin >= 0) take(begin, dataset.tokens() * size);
   }
-  expect_sum(bin_path(prefix), "bin_xxh3_128", dataset.meta()->bin_xxh3_128, sum.hex());
+
+ private:
+  const Duplicates* dropped_;
+};
+
+// Every byte of the tokens is read and summed, also of documents that are left out.
+void append_pair(const IndexedDataset& dataset, std::int64_t first, const Kept& kept, PairFiles& out, Copied& copied) {
+  const Path path = bin_path(dataset.prefix());
+  const MappedFile bin(path, "dataset tokens");
+  Xxh3Stream sum;
+  std::size_t summed = 0;
+  const auto advance = [&](std::size_t end, bool keep) {
+    while (summed < end) {
+      const auto block = bin.bytes().subspan(summed, std::min(kBlock, end - summed));
+      sum.update(block);
+      if (keep) out.append(block);
+      bin.release(block);
+      copied.add(block.size());
+      summed += block.size();
+    }
+  };
+  kept.for_each_run(dataset, first, [&](std::int64_t begin, std::int64_t end) {
+    advance(static_cast<std::size_t>(begin), false);
+    advance(static_cast<std::size_t>(end), true);
+  });
+  advance(bin.bytes().size(), false);
+  expect_sum(path, "bin_xxh3_128", dataset.meta()->bin_xxh3_128, sum.hex());
+}
+
+void check_dedup(const std::vector<Path>& prefixes, const std::vector<PairMetadata>& parts) {
+  const std::string dedup = Json::parse(parts.front().options).value("dedup", "off");
+  if (dedup == "off") return;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].plan.empty()) continue;
+    throw DataError(fmt::format("{} is a shard of a plan with --dedup {}, whose duplicates are not looked for yet; merge the shards with --plan PLAN.json",
+                                prefixes[i].string(), dedup));
+  }
+  log_warning("--dedup was each pair's own: documents that are in several of the pairs stay; to compare them all, encode all inputs together");
 }
 
 }  // namespace
@@ -103,10 +165,13 @@ PairMetadata merged_metadata(const std::vector<PairMetadata>& parts) {
   std::string sources;
   all.report = {.dtype = all.report.dtype};
   all.documents = all.tokens = 0;
+  all.text_bytes = 0;
+  all.plan.clear();
   for (const PairMetadata& part : parts) {
     add_counts(part.report, all.report);
     all.documents += part.documents;
     all.tokens += part.tokens;
+    all.text_bytes = all.text_bytes && part.text_bytes ? std::optional(*all.text_bytes + *part.text_bytes) : std::nullopt;
     all.largest_id = std::max(all.largest_id, part.largest_id);
     const std::string inside = part.sources.substr(1, part.sources.size() - 2);  // of the brackets
     if (!inside.empty()) sources += (sources.empty() ? "" : ",") + inside;
@@ -115,20 +180,30 @@ PairMetadata merged_metadata(const std::vector<PairMetadata>& parts) {
   return all;
 }
 
-PairFiles merged_pair(const std::vector<Path>& prefixes, const Path& out, const PairMetadata& metadata, const MergeHooks& hooks) {
+PairFiles merged_pair(const std::vector<Path>& prefixes, const Path& out, const PairMetadata& metadata, const MergeHooks& hooks,
+                      const Duplicates* dropped) {
   check_target(prefixes, out);
   if (metadata.documents > static_cast<std::int64_t>(kMostDocuments)) {
     throw DataError(fmt::format("{}: {} documents in all, a dataset holds at most {}; merge fewer pairs into each", out.string(),
                                 metadata.documents, kMostDocuments));
   }
   const std::int64_t item = metadata.report.dtype == name_of(TokenType::kU16) ? 2 : 4;
-  Copied copied{0, metadata.tokens * item, hooks};
+  Copied copied{0, bytes_of_all(prefixes), hooks};
   PairFiles files(out, item == 2 ? TokenType::kU16 : TokenType::kI32);
-  for (const Path& prefix : prefixes) append_pair(prefix, files, copied);
-  const EachLength lengths = [&prefixes](const std::function<void(std::int32_t)>& take) {
+  const Kept kept(dropped);
+  std::int64_t first = 0;
+  for (const Path& prefix : prefixes) {
+    const IndexedDataset dataset = open_checked(prefix);
+    append_pair(dataset, first, kept, files, copied);
+    first += dataset.documents();
+  }
+  const EachLength lengths = [&prefixes, &kept](const std::function<void(std::int32_t)>& take) {
+    std::int64_t document = 0;
     for (const Path& prefix : prefixes) {
       const IndexedDataset dataset(prefix, false);
-      for (std::int64_t s = 0; s < dataset.sequences(); ++s) take(static_cast<std::int32_t>(dataset.sequence_length(s)));
+      for (std::int64_t s = 0; s < dataset.sequences(); ++s, ++document) {
+        if (kept(document)) take(static_cast<std::int32_t>(dataset.sequence_length(s)));
+      }
     }
   };
   files.prepare(metadata.documents, lengths, [&metadata](const PairSums& sums) { return metadata_text(metadata, sums); });
@@ -137,7 +212,9 @@ PairFiles merged_pair(const std::vector<Path>& prefixes, const Path& out, const 
 
 EncodeReport merge_pairs(const std::vector<Path>& prefixes, const Path& out, const MergeHooks& hooks) {
   check_place(out, {});
-  PairMetadata metadata = merged_metadata(compatible_metadata(prefixes));
+  const std::vector<PairMetadata> parts = compatible_metadata(prefixes);
+  check_dedup(prefixes, parts);
+  PairMetadata metadata = merged_metadata(parts);
   metadata.report.outputs = {out.string()};
   metadata.report.documents = metadata.documents;
   metadata.report.tokens = metadata.tokens;

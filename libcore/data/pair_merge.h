@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "libcore/base/file.h"
+#include "libcore/data/duplicates.h"
 #include "libcore/data/encode_metadata.h"
 
 namespace convoy::data {
@@ -25,10 +26,13 @@ std::vector<PairMetadata> compatible_metadata(const std::vector<Path>& prefixes)
 // Of all together, the counts summed, as one run over all of their sources would write it.
 PairMetadata merged_metadata(const std::vector<PairMetadata>& parts);
 
-// Completes the pair of `out`, ready to be published; `out` may not be one of `prefixes`.
-PairFiles merged_pair(const std::vector<Path>& prefixes, const Path& out, const PairMetadata& metadata, const MergeHooks& hooks);
+// Completes the pair of `out`, ready to be published; `out` may not be one of `prefixes`. `dropped`: documents of all of them to
+// leave out, which `metadata` do not count; or null.
+PairFiles merged_pair(const std::vector<Path>& prefixes, const Path& out, const PairMetadata& metadata, const MergeHooks& hooks,
+                      const Duplicates* dropped = nullptr);
 
-// merge PREFIX...: the whole of it, published.
+// merge PREFIX...: the whole of it, published. Nothing is known of equal documents in several pairs: they stay, which a warning
+// says if the pairs were made with --dedup. DataError for shards of a plan with --dedup, whose duplicates only the plan's merge finds.
 EncodeReport merge_pairs(const std::vector<Path>& prefixes, const Path& out, const MergeHooks& hooks);
 
 }  // namespace convoy::data

@@ -10,6 +10,7 @@
 #include "libcore/data/encode_output.h"
 #include "libcore/data/indexed_dataset.h"
 #include "libcore/data/json_fields.h"
+#include "libcore/data/text_key.h"
 
 namespace convoy::data {
 namespace {
@@ -19,15 +20,16 @@ using Json = nlohmann::json;
 constexpr std::int64_t kFormatVersion = 1;
 
 std::string pair_text(const WrittenPair& pair) {
-  return JsonObject()
-      .add("split", static_cast<std::int64_t>(pair.split))
+  JsonObject json;
+  json.add("split", static_cast<std::int64_t>(pair.split))
       .add("documents", pair.documents)
       .add("tokens", pair.tokens)
       .add("bin_bytes", pair.sums.bin_bytes)
       .add("idx_bytes", pair.sums.idx_bytes)
       .add("bin_xxh3_128", pair.sums.bin_xxh3_128)
-      .add("idx_xxh3_128", pair.sums.idx_xxh3_128)
-      .text();
+      .add("idx_xxh3_128", pair.sums.idx_xxh3_128);
+  if (!pair.hashes_xxh3_128.empty()) json.add("hashes_xxh3_128", pair.hashes_xxh3_128);
+  return json.text();
 }
 
 WrittenPair pair_of(const Json& json, const JsonFile& file) {
@@ -38,7 +40,8 @@ WrittenPair pair_of(const Json& json, const JsonFile& file) {
           .sums = {.bin_bytes = count_field(json, "bin_bytes", file),
                    .idx_bytes = count_field(json, "idx_bytes", file),
                    .bin_xxh3_128 = text_field(json, "bin_xxh3_128", file),
-                   .idx_xxh3_128 = text_field(json, "idx_xxh3_128", file)}};
+                   .idx_xxh3_128 = text_field(json, "idx_xxh3_128", file)},
+          .hashes_xxh3_128 = is_null_field(json, "hashes_xxh3_128") ? std::string() : text_field(json, "hashes_xxh3_128", file)};
 }
 
 void expect_size(const Path& path, std::int64_t bytes) {
@@ -70,6 +73,8 @@ void check_shard(const ShardPlan& plan, const Path& prefix, std::int64_t shard, 
   for (const WrittenPair& pair : record.pairs) {
     if (pair.split >= prefixes.size()) throw DataError(fmt::format("{} has a pair of split {}", record_path(prefix).string(), pair.split));
     check_pair(prefixes[pair.split], pair);
+    if (plan.options.dedup == Dedup::kOff) continue;
+    expect_size(hashes_path(prefixes[pair.split]), pair.documents * static_cast<std::int64_t>(sizeof(TextKey)));
   }
   if (plan.options.on_error == OnError::kQuarantine) expect_size(quarantine_path(prefix), record.quarantine_bytes);
 }

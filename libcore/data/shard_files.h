@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of a shard, all beside plan.json: the pairs shard-00003[.NAME].{bin,idx,meta.json} that have documents,
-// shard-00003.quarantine.jsonl, and the record shard-00003.json, which is written last and is the commit marker.
+// shard-00003[.NAME].hashes under --dedup, shard-00003.quarantine.jsonl, and the record shard-00003.json, which is written last and is the commit marker.
 #pragma once
 
 #include <cstdint>

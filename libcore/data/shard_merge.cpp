@@ -11,12 +11,14 @@
 
 #include "libcore/base/error.h"
 #include "libcore/base/json.h"
+#include "libcore/data/duplicates.h"
 #include "libcore/data/encode_checks.h"
 #include "libcore/data/encode_output.h"
 #include "libcore/data/encoder.h"
 #include "libcore/data/json_fields.h"
 #include "libcore/data/plan_inputs.h"
 #include "libcore/data/shard_files.h"
+#include "libcore/data/text_key.h"
 
 namespace convoy::data {
 namespace {
@@ -79,6 +81,21 @@ std::vector<Path> pairs_of(const ShardPlan& plan, const Path& plan_file, const s
   return prefixes;
 }
 
+// The keys of all documents of one split, in the plan's order.
+EachKey keys_of_split(const ShardPlan& plan, const Path& plan_file, const std::vector<ShardRecord>& records, std::size_t split) {
+  std::vector<KeyFile> files;
+  for (const ShardRecord& record : records) {
+    for (const WrittenPair& pair : record.pairs) {
+      if (pair.split != split) continue;
+      const Path prefix = pair_prefixes(shard_prefix(plan_file, record.shard), plan.options.splits)[split];
+      files.push_back({hashes_path(prefix), pair.documents, pair.hashes_xxh3_128});
+    }
+  }
+  return [files = std::move(files)](const std::function<void(const TextKey&)>& take) {
+    for (const KeyFile& file : files) for_each_key(file, take);
+  };
+}
+
 // A row of a shard counts lines from the start of its piece; of the merged list, from the start of the file.
 void append_quarantine(const Path& path, const std::vector<std::int64_t>& lines_before, AtomicFile& out) {
   const JsonFile file{path.string(), "encode the shard again"};
@@ -97,6 +114,29 @@ void append_quarantine(const Path& path, const std::vector<std::int64_t>& lines_
               "\n");
   }
   if (rows.bad()) throw EnvironmentError(fmt::format("cannot read list of bad records '{}': {}", path.string(), std::strerror(errno)));
+}
+
+std::int64_t dropped_tokens(const std::vector<Path>& prefixes, const Duplicates& duplicates) {
+  std::int64_t tokens = 0, document = 0;
+  for (const Path& prefix : prefixes) {
+    const IndexedDataset dataset(prefix, false);
+    for (std::int64_t s = 0; s < dataset.sequences(); ++s) {
+      if (duplicates.contains(document++)) tokens += dataset.sequence_length(s);
+    }
+  }
+  return tokens;
+}
+
+// What a run over all inputs would say of them.
+void count_duplicates(const Duplicates& duplicates, std::int64_t tokens, bool drop, PairMetadata& pair, EncodeReport& report) {
+  report.duplicates += duplicates.documents;
+  if (!drop) return;
+  report.documents -= duplicates.documents;
+  report.tokens -= tokens;
+  report.bytes_text -= duplicates.text_bytes;
+  pair.documents -= duplicates.documents;
+  pair.tokens -= tokens;
+  if (pair.text_bytes) *pair.text_bytes -= duplicates.text_bytes;
 }
 
 AtomicFile merged_quarantine(const ShardPlan& plan, const Path& plan_file, const std::vector<ShardRecord>& records, const Path& out) {
@@ -121,7 +161,7 @@ AtomicFile merged_quarantine(const ShardPlan& plan, const Path& plan_file, const
 EncodeReport merge_shards(const Path& plan_file, const Path& out, const MergeHooks& hooks) {
   const ShardPlan plan = read_plan(plan_file);
   const std::vector<ShardRecord> records = records_of(plan, plan_file);
-  const EncodeReport report = report_of(plan, records, out);
+  EncodeReport report = report_of(plan, records, out);
   const std::vector<Path> outs = pair_prefixes(out, plan.options.splits);
   std::vector<std::vector<Path>> sources;
   std::vector<std::int64_t> documents(outs.size());
@@ -132,12 +172,22 @@ EncodeReport merge_shards(const Path& plan_file, const Path& out, const MergeHoo
   check_documents(report, plan.options.splits, documents, plan.inputs.size() == 1 ? plan.inputs[0].name : fmt::format("{} files", plan.inputs.size()));
   check_place(out, plan.options.splits);
 
+  std::vector<PairMetadata> metadata;
+  for (const std::vector<Path>& source : sources) {
+    metadata.push_back(merged_metadata(compatible_metadata(source)));
+    metadata.back().sources = sources_json(whole_inputs(plan));
+  }
+  std::vector<Duplicates> duplicates(outs.size());
+  const bool drop = plan.options.dedup == Dedup::kDrop;
+  for (std::size_t split = 0; split < outs.size() && plan.options.dedup != Dedup::kOff; ++split) {
+    const DedupSpace space{plan.options.dedup_memory, outs[split], hooks.poll};
+    duplicates[split] = find_duplicates(keys_of_split(plan, plan_file, records, split), documents[split], space);
+    count_duplicates(duplicates[split], drop ? dropped_tokens(sources[split], duplicates[split]) : 0, drop, metadata[split], report);
+  }
   std::vector<PairFiles> pairs;
   for (std::size_t split = 0; split < outs.size(); ++split) {
-    PairMetadata metadata = merged_metadata(compatible_metadata(sources[split]));
-    metadata.report = report;
-    metadata.sources = sources_json(whole_inputs(plan));
-    pairs.push_back(merged_pair(sources[split], outs[split], metadata, hooks));
+    metadata[split].report = report;
+    pairs.push_back(merged_pair(sources[split], outs[split], metadata[split], hooks, drop ? &duplicates[split] : nullptr));
   }
   std::optional<AtomicFile> quarantine;
   if (plan.options.on_error == OnError::kQuarantine) quarantine.emplace(merged_quarantine(plan, plan_file, records, out));

@@ -8,6 +8,7 @@
 #include "libcore/base/checksum.h"
 #include "libcore/base/error.h"
 #include "libcore/base/json.h"
+#include "libcore/data/duplicates.h"
 #include "libcore/data/json_fields.h"
 #include "libcore/data/json_record.h"
 #include "libcore/data/shard_plan.h"
@@ -31,10 +32,9 @@ std::string options_text(const EncodeOptions& options) {
       .add("prepend_bos", options.prepend_bos)
       .add("on_error", name_of(options.on_error));
   if (options.max_errors) json.add("max_errors", *options.max_errors);
-  return json.add("dtype", options.dtype)
-      .add("split", split_text(options.splits))
-      .add("allow_lossy", options.allow_lossy)
-      .text();
+  json.add("dtype", options.dtype).add("split", split_text(options.splits)).add("allow_lossy", options.allow_lossy);
+  if (options.dedup != Dedup::kOff) json.add("dedup", name_of(options.dedup));
+  return json.text();
 }
 
 std::string input_text(const PlannedInput& input) {
@@ -119,6 +119,10 @@ EncodeOptions options_of(const Json& json, const JsonFile& file) {
   const std::string splits = text_field(json, "split", file);
   if (!splits.empty()) options.splits = refusing_as_data("split", file, [&splits] { return parse_splits(splits); });
   options.allow_lossy = truth_field(json, "allow_lossy", file);
+  if (!is_null_field(json, "dedup")) {
+    const std::string dedup = text_field(json, "dedup", file);
+    options.dedup = known(dedup_named(dedup), "dedup", dedup, file);
+  }
   return options;
 }
 
@@ -171,6 +175,12 @@ void check_threads(const ShardPlan& plan, const JsonFile& file) {
   throw DataError(fmt::format("{}: \"threads\" is {}, expected 1 to {}: {}", file.name, *plan.threads, kMostThreads, file.remedy));
 }
 
+void check_memory(const ShardPlan& plan, const JsonFile& file) {
+  if (plan.options.dedup_memory >= kLeastDedupMemory) return;
+  throw DataError(fmt::format("{}: \"dedup_memory\" is {} bytes, expected {} at least: {}", file.name, plan.options.dedup_memory, kLeastDedupMemory,
+                              file.remedy));
+}
+
 void check_counts(const ShardPlan& plan, const JsonFile& file) {
   const auto shards = static_cast<std::int64_t>(plan.shards.size());
   if (plan.inputs.empty()) throw DataError(fmt::format("{}: \"inputs\" is empty, expected one at least: {}", file.name, file.remedy));
@@ -183,8 +193,10 @@ void check_counts(const ShardPlan& plan, const JsonFile& file) {
 std::string plan_id(const ShardPlan& plan) { return xxh3_128_hex(body_text(plan)); }
 
 std::string plan_text(const ShardPlan& plan) {
-  return fmt::format("{{\n\"format\": \"{}\", \"format_version\": {}, \"id\": \"{}\", \"threads\": {},\n{}", kFormat, kFormatVersion, plan.id,
-                     plan.threads ? std::to_string(*plan.threads) : "null", body_text(plan));
+  const std::string memory =
+      plan.options.dedup == Dedup::kOff ? "" : fmt::format(" \"dedup_memory\": {},", plan.options.dedup_memory);
+  return fmt::format("{{\n\"format\": \"{}\", \"format_version\": {}, \"id\": \"{}\", \"threads\": {},{}\n{}", kFormat, kFormatVersion, plan.id,
+                     plan.threads ? std::to_string(*plan.threads) : "null", memory, body_text(plan));
 }
 
 ShardPlan parse_plan(std::string_view text, std::string_view where) {
@@ -196,12 +208,14 @@ ShardPlan parse_plan(std::string_view text, std::string_view where) {
   if (!is_null_field(json, "threads")) plan.threads = count_field(json, "threads", file);
   const Json& tokenizer = object_field(json, "tokenizer", file);
   plan.options = options_of(object_field(json, "options", file), file);
+  if (!is_null_field(json, "dedup_memory")) plan.options.dedup_memory = count_field(json, "dedup_memory", file);
   plan.options.tokenizer = text_field(tokenizer, "name", file);
   plan.tokenizer_path = absolute_path(tokenizer, file);
   plan.tokenizer_sha256 = text_field(tokenizer, "sha256", file);
   for (const Json& input : array_field(json, "inputs", file)) plan.inputs.push_back(input_of(input, file));
   for (const Json& shard : array_field(json, "shards", file)) plan.shards.push_back(shard_of(shard, file));
   check_threads(plan, file);
+  check_memory(plan, file);
   check_counts(plan, file);
   check_shards(plan.inputs, plan.shards, where);
   if (const std::string id = xxh3_128_hex(text.substr(std::min(text.find(kBodyStart), text.size()))); id != plan.id) {

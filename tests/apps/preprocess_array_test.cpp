@@ -19,6 +19,7 @@ using support::ProgramResult;
 using support::TmpDir;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 const std::string kProgram = CONVOY_PREPROCESS;
 const std::string kData = std::string(CONVOY_GOLDEN_DIR) + "/data";
@@ -173,6 +174,29 @@ TEST_F(PreprocessArray, AnElementKilledAtAnyMomentLeavesNothingThatLooksComplete
   ASSERT_EQ(element(0).exit_code, 0);
   expect_merged_is_whole();
   EXPECT_EQ(leftovers(), 0) << "what the killed ones left is removed by the next one on their host";
+}
+
+// The corpus twice: every document of the second half repeats one.
+TEST_F(PreprocessArray, DuplicatesOfAnArrayThatLosesElementsAreThoseOfOneRun) {
+  folder.write("corpus/a.jsonl", json_lines(3000, 4));
+  folder.write("corpus/b.jsonl", json_lines(3000, 4));
+  ASSERT_EQ(encode_whole({"--dedup", "drop"}).exit_code, 0);
+  ASSERT_EQ(plan(5, {"--dedup", "drop", "--dedup-memory", "1MiB"}).exit_code, 0);
+  for (int shard = 0; shard < 5; ++shard) {
+    for (const char* delay : {"0.02", "0.1", "0.2"})
+      shell("\"$PROGRAM\" encode --plan shards/plan.json --shard " + std::to_string(shard) + " & sleep " + delay + "; kill -9 $!; wait");
+  }
+  for (int shard = 0; shard < 5; ++shard) ASSERT_EQ(element(shard).exit_code, 0);
+  EXPECT_EQ(leftovers(), 0);
+  for (const char* delay : {"0.01", "0.03", "0.06"}) {
+    shell(std::string("\"$PROGRAM\" merge --plan shards/plan.json --out merged & sleep ") + delay + "; kill -9 $!; wait");
+  }
+  expect_merged_is_whole();
+  const ProgramResult json = run({"merge", "--plan", "shards/plan.json", "--out", "merged", "--json"});
+  const std::string whole = content_of(folder / "whole.meta.json");
+  const std::size_t begin = whole.find("\"documents\""), end = whole.find(",\"invalid_utf8\"");
+  EXPECT_THAT(json.out, HasSubstr(whole.substr(begin, end - begin))) << "counts, duplicates among them";
+  EXPECT_THAT(whole, Not(HasSubstr("\"duplicates\":0,")));
 }
 
 TEST_F(PreprocessArray, TwoOfOneShardAtOnceEndWithOneGoodShard) {

@@ -114,6 +114,20 @@ TEST_F(Preprocess, JsonOutputHasTheDocumentedKeys) {
   }
 }
 
+TEST_F(Preprocess, DuplicatesAreCountedOrDropped) {
+  const std::string text = "{\"text\": \"a\"}\n{\"text\": \"b\"}\n{\"text\": \"a\"}\n";
+  EXPECT_THAT(encode("-", {"--json", "--dedup", "report"}, text).out, AllOf(HasSubstr("\"documents\":3"), HasSubstr("\"duplicates\":1")));
+  const ProgramResult dropped = encode("-", {"--json", "--dedup", "drop", "--dedup-memory", "1MiB"}, text);
+  EXPECT_THAT(dropped.out, AllOf(HasSubstr("\"documents\":2"), HasSubstr("\"duplicates\":1")));
+  EXPECT_THAT(dropped.err, HasSubstr("1 documents repeat an earlier one's text"));
+  EXPECT_EQ(run({"verify", "x"}).exit_code, 0);
+  EXPECT_THAT(folder.names(), ElementsAre("x.bin", "x.idx", "x.meta.json"));
+  const ProgramResult refused = encode("-", {"--dedup-memory", "1MiB"}, text);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--dedup-memory: goes with"));
+  EXPECT_EQ(encode("-", {"--dedup", "drop", "--dedup-memory", "1000"}, text).exit_code, 2);
+}
+
 TEST_F(Preprocess, CatDecodesADocumentByteForByte) {
   const std::string text = "  two\nlines\t\xe6\xb5\xb7 ::= <|user|>\r\n\n";
   folder.write("a.txt", text);

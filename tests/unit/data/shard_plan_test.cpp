@@ -117,6 +117,8 @@ ShardPlan example() {
   plan.options.max_errors = 7;
   plan.options.splits = parse_splits("train=0.9,valid=0.1");
   plan.options.append_eos = true;
+  plan.options.dedup = Dedup::kDrop;
+  plan.options.dedup_memory = 5 << 20;
   plan.threads = 3;
   plan.tokenizer_path = "/data/t.model";
   plan.tokenizer_sha256 = "abc";
@@ -139,6 +141,8 @@ TEST(Plan, ReadsBackWhatItWrites) {
   EXPECT_EQ(read.options.max_errors, plan.options.max_errors);
   EXPECT_EQ(options_json(read.options), options_json(plan.options));
   EXPECT_EQ(plan_text(read), plan_text(plan));
+  EXPECT_EQ(read.options.dedup, Dedup::kDrop);
+  EXPECT_EQ(read.options.dedup_memory, 5 << 20);
   const std::string text = plan_text(plan);
   EXPECT_EQ(plan.id, xxh3_128_hex(text.substr(text.find("\"tokenizer\"")))) << "as docs/formats.md says";
 }
@@ -149,7 +153,8 @@ TEST(Plan, ItsIdDependsOnAllThatDecidesTheShards) {
       [](ShardPlan& p) { p.options.append_eos = false; },   [](ShardPlan& p) { p.options.keys = {"text"}; },
       [](ShardPlan& p) { p.inputs[0].modified_ns = 1; },    [](ShardPlan& p) { p.shards = {p.shards[0], p.shards[2], {}}; },
       [](ShardPlan& p) { p.tokenizer_sha256 = "other"; },   [](ShardPlan& p) { p.options.splits = parse_splits("train=0.8,valid=0.2"); },
-      [](ShardPlan& p) { p.inputs[2].ends_xxh3_128 = "x"; }, [](ShardPlan& p) { p.options.max_errors = 8; }};
+      [](ShardPlan& p) { p.inputs[2].ends_xxh3_128 = "x"; }, [](ShardPlan& p) { p.options.max_errors = 8; },
+      [](ShardPlan& p) { p.options.dedup = Dedup::kReport; }};
   for (const auto& change : changes) {
     ShardPlan plan = example();
     change(plan);
@@ -157,6 +162,7 @@ TEST(Plan, ItsIdDependsOnAllThatDecidesTheShards) {
   }
   ShardPlan plan = example();
   plan.threads = 9;
+  plan.options.dedup_memory = 5;
   EXPECT_EQ(plan_id(plan), id);
 }
 
