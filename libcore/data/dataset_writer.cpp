@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "libcore/base/error.h"
 #include "libcore/data/index_format.h"
+#include "libcore/data/json_fields.h"
 
 namespace convoy::data {
 namespace {
@@ -62,6 +64,36 @@ void write_index(const IndexShape& shape, const EachLength& lengths, AtomicFile&
   out.flush();
 }
 
+void remove_or_refuse(const Path& path) {
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  if (error) throw EnvironmentError(fmt::format("cannot remove '{}': {}", path.string(), error.message()));
+}
+
+// Whether `path` is metadata of ours, under whatever name, of a pair with `bin_bytes` of tokens.
+bool describes(const Path& path, std::uintmax_t bin_bytes) {
+  const JsonFile file{path.string(), ""};
+  try {
+    return static_cast<std::uintmax_t>(count_field(parse_object(read_file(path, "metadata"), file), "bin_bytes", file)) == bin_bytes;
+  } catch (const Error&) {
+    return false;  // half-written, or gone
+  }
+}
+
+// Metadata are complete under their temporary name before the tokens get theirs, so a commit that was killed in between leaves both.
+bool is_of_interrupted_commit(const Path& prefix) {
+  const Path folder = prefix.has_parent_path() ? prefix.parent_path() : Path(".");
+  const std::string start = fmt::format(".{}.", meta_path(prefix).filename().string());
+  std::error_code error;
+  const auto size = std::filesystem::file_size(bin_path(prefix), error);
+  if (error) return false;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(start) && name.ends_with(".tmp") && describes(entry.path(), size)) return true;
+  }
+  return false;
+}
+
 void remove_quietly(const Path& path) {
   std::error_code ignored;
   std::filesystem::remove(path, ignored);
@@ -94,7 +126,7 @@ void PairFiles::prepare(std::int64_t documents, const EachLength& lengths,
 
 void PairFiles::publish() {
   check(meta_.has_value(), "a pair is prepared before it is published");
-  uncommit(prefix_);
+  withdraw(prefix_);
   try {
     idx_->commit();  // first: tokens without metadata are refused by check_replaceable
     bin_.commit();
@@ -139,20 +171,21 @@ void DatasetWriter::commit(const std::function<std::string(const PairSums&)>& me
 void check_replaceable(const Path& prefix) {
   const auto there = [](const Path& path) { return std::filesystem::exists(path); };
   if (!there(bin_path(prefix)) || there(meta_path(prefix))) return;
+  if (is_of_interrupted_commit(prefix)) return remove_or_refuse(bin_path(prefix));
   throw ConfigError(fmt::format("--out {}: {} is there, but no {}, so it is not known to be ours to replace; remove it or choose "
                                 "another --out",
                                 prefix.string(), bin_path(prefix).filename().string(), meta_path(prefix).filename().string()));
 }
 
-void uncommit(const Path& prefix) {
-  std::error_code error;
-  std::filesystem::remove(meta_path(prefix), error);
-  if (error) throw EnvironmentError(fmt::format("cannot remove '{}': {}", meta_path(prefix).string(), error.message()));
+void withdraw(const Path& prefix) {
+  remove_or_refuse(bin_path(prefix));
+  uncommit(prefix);
 }
 
+void uncommit(const Path& prefix) { remove_or_refuse(meta_path(prefix)); }
+
 void remove_pair(const Path& prefix) {
-  uncommit(prefix);
-  remove_quietly(bin_path(prefix));
+  withdraw(prefix);
   remove_quietly(idx_path(prefix));
 }
 

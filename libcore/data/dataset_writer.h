@@ -51,7 +51,7 @@ class PairFiles {
   // names. `lengths` is gone through twice. On an error an older pair of this name is as it was.
   void prepare(std::int64_t documents, const EachLength& lengths, const std::function<std::string(const PairSums&)>& metadata);
 
-  // Gives what is prepared its names. An older pair loses its metadata first, so that no crash leaves old metadata beside new
+  // Gives what is prepared its names. An older pair is withdrawn first, so that no crash leaves old metadata beside new
   // tokens. On an error nothing of the pair keeps its final name.
   void publish();
 
@@ -93,14 +93,17 @@ class DatasetWriter {
 
 constexpr std::size_t kMostDocuments = std::numeric_limits<std::int32_t>::max();  // in a pair; in Megatron's readers an i32 counts them
 
-// Refuses (ConfigError) to replace tokens that have no metadata of ours: they may be another tool's only copy. An index
-// alone is what an interrupted commit leaves.
+// Refuses (ConfigError) to replace tokens that have no metadata of ours: they may be another tool's only copy. What an interrupted
+// commit of ours leaves is an index alone, or tokens beside metadata that still have their temporary name: the latter are removed.
 void check_replaceable(const Path& prefix);
+
+// Removes PREFIX.bin, then PREFIX.meta.json, if they are there: at no instant are there tokens without metadata.
+void withdraw(const Path& prefix);
 
 // Removes PREFIX.meta.json, if it is there: what is left counts as never committed.
 void uncommit(const Path& prefix);
 
-// Removes all of a pair, its metadata first.
+// Removes all of a pair, its index last.
 void remove_pair(const Path& prefix);
 
 }  // namespace convoy::data

@@ -5,6 +5,7 @@
 
 #include "libcore/base/error.h"
 #include "libcore/base/log.h"
+#include "libcore/base/temporary_name.h"
 #include "libcore/data/dataset_writer.h"
 
 namespace convoy::data {
@@ -52,6 +53,7 @@ void check_place(const Path& out, const std::vector<Split>& splits) {
   if (out.filename().empty()) throw ConfigError("--out: expected a prefix such as data/corpus, found a folder");
   if (!folder.empty()) ensure_directory(folder);
   for (const Path& prefix : pair_prefixes(out, splits)) check_replaceable(prefix);
+  remove_abandoned(folder.empty() ? Path(".") : folder, out.filename().string() + ".");
 }
 
 TokenType token_type_of(const EncodeOptions& options, const Tokenizer& tokenizer) {

@@ -16,7 +16,7 @@ void check_options(const EncodeOptions& options, const Tokenizer& tokenizer);
 // Says what a tokenizer that does not give text back loses: a warning, or with allow_lossy a note.
 void warn_if_lossy(const EncodeOptions& options, const Tokenizer& tokenizer);
 
-// Makes the folder of `out`. ConfigError if it names no prefix, or if a pair there may not be replaced.
+// Makes the folder of `out`, and removes what runs of this host that were killed left of their writing. ConfigError if it names no prefix, or if a pair there may not be replaced.
 void check_place(const Path& out, const std::vector<Split>& splits);
 
 TokenType token_type_of(const EncodeOptions& options, const Tokenizer& tokenizer);

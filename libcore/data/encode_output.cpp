@@ -108,7 +108,7 @@ void EncodeOutput::prepare() {
 
 void EncodeOutput::publish() {
   if (quarantine_) quarantine_->commit();
-  for (const auto& output : outputs_) uncommit(output->writer().prefix());
+  for (const auto& output : outputs_) withdraw(output->writer().prefix());
   for (const auto& output : outputs_) output->publish();
 }
 

@@ -193,7 +193,7 @@ EncodeReport merge_shards(const Path& plan_file, const Path& out, const MergeHoo
   if (plan.options.on_error == OnError::kQuarantine) quarantine.emplace(merged_quarantine(plan, plan_file, records, out));
   if (hooks.poll) hooks.poll();
   if (quarantine) quarantine->commit();
-  for (const PairFiles& pair : pairs) uncommit(pair.prefix());
+  for (const PairFiles& pair : pairs) withdraw(pair.prefix());
   for (PairFiles& pair : pairs) pair.publish();
   return report;
 }

@@ -149,5 +149,27 @@ TEST(CheckReplaceable, RefusesTokensWithoutMetadataOnly) {
   EXPECT_FALSE(std::filesystem::exists(folder / "x.meta.json"));
 }
 
+TEST(CheckReplaceable, KnowsWhatAKilledCommitLeaves) {
+  const TemporaryFolder folder;
+  // As the order of a commit leaves them: the index, the tokens, and metadata that never got their name.
+  folder.write("x.idx", "b");
+  folder.write("x.bin", "four");
+  folder.write(".x.meta.json.host.77-3.tmp", "{\"bin_bytes\": 5}");
+  EXPECT_THROW(check_replaceable(folder / "x"), ConfigError) << "metadata of other tokens";
+  folder.write(".x.meta.json.host.78-3.tmp", "{\"bin_by");
+  EXPECT_THROW(check_replaceable(folder / "x"), ConfigError);
+  folder.write(".x.meta.json.host.79-3.tmp", "{\"bin_bytes\": 4}");
+  EXPECT_NO_THROW(check_replaceable(folder / "x"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.bin")) << "what never was whole is no copy of anything";
+}
+
+TEST(Withdraw, TakesTokensAndMetadata) {
+  const TemporaryFolder folder;
+  for (const char* name : {"x.bin", "x.idx", "x.meta.json"}) folder.write(name, "old");
+  withdraw(folder / "x");
+  EXPECT_THAT(folder.names(), ElementsAre("x.idx"));
+  withdraw(folder / "x");
+}
+
 }  // namespace
 }  // namespace convoy::data
