@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "libcore/analysis/markup.h"
-#include "libcore/analysis/page/page_assets.h"
 #include "libcore/analysis/page_chart.h"
+#include "libcore/analysis/page_frame.h"
 #include "libcore/analysis/page_heat_map.h"
 #include "libcore/analysis/page_tables.h"
 #include "libcore/analysis/report_numbers.h"
@@ -21,24 +21,16 @@ namespace {
 
 constexpr std::size_t kMostSentences = 200;  // beyond them nobody reads on; the page stays below its 2 MB
 
-std::string head(const Report& report) {
-  std::string html = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
-  html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-  html += "<link rel=\"icon\" href=\"data:,\">\n";
-  html += fmt::format("<title>{}: convoy-profile report</title>\n<style>\n{}</style>\n</head>\n", escaped(report.run),
-                      kPageStyle);
-  return html;
-}
-
-std::string title(const Report& report) {
+PageFrame frame_of(const Report& report) {
   const std::string hosts = place_line(report);
-  std::string meta = layout_line(report) + (hosts.empty() ? "" : ", on " + hosts);
   std::string times = "steps " + steps_line(report);
   if (!report.started.empty()) times += "; started " + report.started;
-  return fmt::format(
-      "<header><div><h1>{}</h1><p class=\"meta\">ranks {}</p><p class=\"meta\">{}</p></div>"
-      "<button id=\"theme\" class=\"needs-js\" type=\"button\">Dark</button></header>\n",
-      escaped(report.run), escaped(meta), escaped(times));
+  return {.title = report.run + ": convoy-profile report",
+          .heading = report.run,
+          .below = {"ranks " + layout_line(report) + (hosts.empty() ? "" : ", on " + hosts), times},
+          .footer = fmt::format("convoy-profile {}. docs/profile.md has the formula of each number. Ranks are compared by their own work and "
+                                "aligned by step number, never by clock.",
+                                version())};
 }
 
 std::string verdict(const Report& report) {
@@ -49,10 +41,6 @@ std::string verdict(const Report& report) {
   for (std::size_t i = 0; i < std::min(report.abstained.size(), kMostSentences); ++i)
     html += "<p>" + escaped(report.abstained[i]) + "</p>";
   return html + "</div>\n";
-}
-
-std::string tile(std::string_view name, const std::string& value, const std::string& more) {
-  return fmt::format("<div><dt>{}</dt><dd>{}<small>{}</small></dd></div>", name, escaped(value), escaped(more));
 }
 
 std::string step_tile(const Report& report) {
@@ -154,23 +142,14 @@ std::string incomplete(const Report& report) {
   return section("What is missing", "Not read, or not used; the numbers above are of the rest.", html + "</ul>");
 }
 
-std::string footer() {
-  return fmt::format(
-      "<footer>convoy-profile {}. docs/profile.md has the formula of each number. Ranks are compared by their own work "
-      "and "
-      "aligned by step number, never by clock.</footer>\n",
-      escaped(version()));
-}
-
 }  // namespace
 
 std::string report_html(const Report& report) {
-  std::string html = head(report) + "<body>\n<main>\n" + title(report) + verdict(report) + tiles(report);
-  html += straggler_section(report) + heat_map(report);
+  std::string html = verdict(report) + tiles(report) + straggler_section(report) + heat_map(report);
   html += "<div class=\"pair\"><div>" + phase_section(report) + "</div><div>" + communication_section(report) +
           how_to_read() + "</div></div>\n";
-  html += curves(report) + rank_section(report) + incomplete(report) + footer();
-  return html + fmt::format("</main>\n<script>\n{}</script>\n</body>\n</html>\n", kPageScript);
+  html += curves(report) + rank_section(report) + incomplete(report);
+  return framed_page(frame_of(report), html);
 }
 
 }  // namespace convoy::analysis

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "libcore/base/error.h"
@@ -117,6 +119,19 @@ void check_ids(const IndexedDataset& dataset, std::int64_t vocabulary) {
                               bin_path(dataset.prefix()).string(), largest, vocabulary));
 }
 
+std::vector<LengthBin> bins_of(const std::map<std::int64_t, std::int64_t>& histogram) {
+  std::vector<LengthBin> bins;
+  const auto bin_behind = [&bins](std::int64_t length) {
+    const std::int64_t first = bins.empty() ? static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(length))) : bins.back().last + 1;
+    bins.push_back({first, std::max<std::int64_t>(0, 2 * first - 1), 0});
+  };
+  for (const auto& [length, documents] : histogram) {
+    while (bins.empty() || bins.back().last < length) bin_behind(length);
+    bins.back().documents += documents;
+  }
+  return bins;
+}
+
 }  // namespace
 
 LengthStatistics length_statistics(const IndexedDataset& dataset) {
@@ -137,11 +152,20 @@ LengthStatistics length_statistics(const IndexedDataset& dataset) {
     return histogram.rbegin()->first;
   };
   result.least = histogram.begin()->first;
+  result.p10 = percentile(0.1);
   result.median = percentile(0.5);
   result.p90 = percentile(0.9);
   result.p99 = percentile(0.99);
   result.most = histogram.rbegin()->first;
   result.mean = static_cast<double>(dataset.tokens()) / static_cast<double>(dataset.documents());
+  result.bins = bins_of(histogram);
+  return result;
+}
+
+TokenFrequencies token_frequencies(const IndexedDataset& dataset, std::int64_t vocabulary) {
+  TokenFrequencies result{count_tokens(dataset, vocabulary).all};
+  std::erase(result.falling, 0);
+  std::sort(result.falling.begin(), result.falling.end(), std::greater<>());
   return result;
 }
 

@@ -3,17 +3,29 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "libcore/data/indexed_dataset.h"
 
 namespace convoy::data {
 
 // Lengths of documents in tokens; a percentile is the nearest rank.
+struct LengthBin {
+  std::int64_t first = 0, last = 0;  // lengths
+  std::int64_t documents = 0;
+};
 struct LengthStatistics {
-  std::int64_t least = 0, median = 0, p90 = 0, p99 = 0, most = 0;
+  std::int64_t least = 0, p10 = 0, median = 0, p90 = 0, p99 = 0, most = 0;
   double mean = 0.0;
+  std::vector<LengthBin> bins;  // [2^i, 2^(i+1) - 1] from the shortest document's to the longest's without a gap; 0 has its own
 };
 LengthStatistics length_statistics(const IndexedDataset& dataset);
+
+// How often the ids occur that do, the most frequent first.
+struct TokenFrequencies {
+  std::vector<std::int64_t> falling;
+};
+TokenFrequencies token_frequencies(const IndexedDataset& dataset, std::int64_t vocabulary);
 
 // Cross-entropy in nats a token of a stream under counts of another (or the same), with add-0.1 smoothing over the vocabulary V:
 //   unigram p(w) = (c(w) + 0.1) / (N + 0.1 V); bigram p(w | v) = (c(v w) + 0.1) / (c(v .) + 0.1 V),

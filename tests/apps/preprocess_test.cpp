@@ -17,6 +17,7 @@ using support::TmpDir;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 const std::string kProgram = CONVOY_PREPROCESS;
 const std::string kData = std::string(CONVOY_GOLDEN_DIR) + "/data";
@@ -160,6 +161,28 @@ TEST_F(Preprocess, InfoMeasuresOneDatasetUnderTheCountsOfAnother) {
   EXPECT_THAT(text.out, AllOf(HasSubstr("x.a"), HasSubstr("x.b"), HasSubstr("bigram")));
   const ProgramResult json = run({"info", "x.a", "--against", "x.b", "--json"});
   EXPECT_THAT(json.out, AllOf(HasSubstr("\"against\":{\"prefix\":\"x.b\""), HasSubstr("\"unigram_nats\":"), HasSubstr("\"bigram_nats\":")));
+}
+
+TEST_F(Preprocess, InfoTellsLengthsIdsAndBytesAToken) {
+  // "a" is one id, the end-of-document id the other.
+  ASSERT_EQ(encode("-", {"--append-eos"}, "{\"text\": \"a\"}\n{\"text\": \"a\"}\n{\"text\": \"\xe6\xb5\xb7!\"}\n").exit_code, 0);
+  const ProgramResult text = run({"info", "x"});
+  EXPECT_THAT(text.out, AllOf(HasSubstr("different ones"), HasSubstr("% of the vocabulary"), HasSubstr("bytes a token"), HasSubstr("########")));
+  const ProgramResult json = run({"info", "x", "--json"});
+  EXPECT_THAT(json.out, AllOf(HasSubstr("\"histogram\":[{\"from\":2,\"to\":3,\"documents\":2}"), HasSubstr("\"bytes_per_token\":"),
+                              HasSubstr("\"distinct_ids\":"), HasSubstr("\"vocab_share\":")));
+}
+
+TEST_F(Preprocess, InfoWritesAPageThatNeedsNothingFromOutside) {
+  ASSERT_EQ(encode(kData + "/megatron/docs.jsonl", {"--append-eos"}).exit_code, 0);
+  ASSERT_EQ(run({"info", "x", "--html", "x.html"}).exit_code, 0);
+  const std::string page = support::content_of(folder / "x.html");
+  EXPECT_THAT(page, AllOf(testing::StartsWith("<!DOCTYPE html>"), testing::EndsWith("</html>\n"), HasSubstr("Documents by length"),
+                          HasSubstr("Tokens by rank"), HasSubstr("<polyline"), HasSubstr("<rect"), HasSubstr("prefers-color-scheme: dark")));
+  for (const char* outside : {"http:", "https:", "@import", "url(", "src=", "nan", "inf,"}) EXPECT_THAT(page, Not(HasSubstr(outside))) << outside;
+  const ProgramResult device = run({"info", "x", "--html", "/dev/null"});
+  EXPECT_EQ(device.exit_code, 7);
+  EXPECT_THAT(device.err, AllOf(HasSubstr("/dev/null"), HasSubstr("device")));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ std::map<std::string, Units> allowed_table() {
           {"train", train},
           {"analysis", trace},
           {"app", base},
-          {"apps/preprocess", base + Units{"app", "data"}},
+          {"apps/preprocess", base + Units{"app", "data", "analysis"}},  // analysis: the frame and plots of its page
           {"apps/ckpt", model + Units{"app", "checkpoint", "data"}},
           {"apps/profile", trace + Units{"app", "analysis", "cluster"}},
           {"apps/train", train + Units{"app"}}};

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -79,6 +80,24 @@ TEST(LengthStatistics, ArePercentilesByNearestRank) {
   EXPECT_EQ(lengths.p99, 100);
   EXPECT_EQ(lengths.most, 100);
   EXPECT_EQ(lengths.mean, 55.0);
+}
+
+TEST(LengthStatistics, BinsDoubleFromTheShortestToTheLongest) {
+  const TemporaryFolder folder;
+  std::vector<std::vector<std::int32_t>> documents;
+  for (const std::size_t length : {1, 2, 3, 3, 4, 16, 31, 32}) documents.emplace_back(length, 1);
+  const std::vector<LengthBin> bins = length_statistics(written(folder, "x", documents)).bins;
+  const std::vector<std::array<std::int64_t, 3>> expected = {{1, 1, 1}, {2, 3, 3}, {4, 7, 1}, {8, 15, 0}, {16, 31, 2}, {32, 63, 1}};
+  ASSERT_EQ(bins.size(), expected.size());
+  for (std::size_t i = 0; i < bins.size(); ++i) EXPECT_EQ((std::array{bins[i].first, bins[i].last, bins[i].documents}), expected[i]) << i;
+  EXPECT_EQ(length_statistics(written(folder, "y", {std::vector<std::int32_t>(5, 1)})).bins.at(0).first, 4);
+}
+
+TEST(TokenFrequencies, CountEveryIdOfTheStreamTheMostFrequentFirst) {
+  const TemporaryFolder folder;
+  // 7 three times, 0 twice, 3 and 9 once: the last id of the stream, too.
+  const IndexedDataset dataset = written(folder, "x", {{7, 0, 7}, {3, 0}, {7, 9}});
+  EXPECT_THAT(token_frequencies(dataset, 12).falling, testing::ElementsAre(3, 2, 1, 1));
 }
 
 TEST(SharedVocabulary, IsTheLargestIdPlusOneWithoutMetadata) {
