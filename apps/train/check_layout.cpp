@@ -120,6 +120,7 @@ int check(const config::RunOptions& options, const app::Session& session) {
   convoy::train::CheckSettings settings;
   settings.seed = static_cast<std::uint64_t>(options.data.seed);
   settings.overlap = options.layout.overlap;
+  settings.tree = options.layout.reduction == "tree";
   const LayoutReport report = convoy::train::check_layout(run, settings);
   session.json ? print_json(run, settings.steps, report) : print_text(run, settings.steps, report);
   return static_cast<int>(report.equal() ? ExitCode::kDone : ExitCode::kAnswerIsNo);

@@ -133,6 +133,10 @@ void add_layout(std::vector<Option>& all, config::LayoutOptions& o) {
           app::count("bucket-mib", o.bucket_mib, {.least = 1, .most = 65536},
                      "MiB of gradients that are summed over the replicas at a time"),
           app::yes_no("overlap", o.overlap, "sum gradients while the last backward pass still runs"),
+          app::choice(
+              "reduction", o.reduction, {"bucket", "tree"},
+              "order of the gradients' sums; tree: that of a tree over the micro-batches, so that any number of "
+              "replicas gives the same bytes; takes more memory"),
           app::count("expect-world", o.expect_world, kRanks, "refuse to start on another number of ranks"),
       });
 }

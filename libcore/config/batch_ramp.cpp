@@ -57,6 +57,12 @@ std::int64_t GlobalBatches::at(std::int64_t consumed_samples) const {
   return stages_[stage_at(consumed_samples)].batch;
 }
 
+std::vector<std::int64_t> GlobalBatches::sizes() const {
+  std::vector<std::int64_t> sizes;
+  for (const Stage& stage : stages_) sizes.push_back(stage.batch);
+  return sizes;
+}
+
 std::int64_t GlobalBatches::equal_steps(std::int64_t consumed_samples, std::int64_t end) const {
   const std::size_t stage = stage_at(consumed_samples);
   if (stage + 1 < stages_.size()) end = std::min(end, stages_[stage + 1].first_sample);

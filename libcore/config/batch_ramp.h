@@ -29,6 +29,7 @@ class GlobalBatches {
 
   std::int64_t at(std::int64_t consumed_samples) const;  // sequences of the step that begins there
   std::int64_t largest() const { return stages_.back().batch; }
+  std::vector<std::int64_t> sizes() const;  // all that occur, rising
   // Samples consumed after `steps` steps from `consumed_samples` on.
   std::int64_t advance(std::int64_t consumed_samples, std::int64_t steps) const;
   // Steps from the start of a run until at least so many samples are consumed.

@@ -81,6 +81,7 @@ struct LayoutOptions {
   std::int64_t bucket_mib = 32;         // gradients that are summed at a time
   std::string recompute = "none";       // none, selective, full
   bool overlap = true;                  // sum them while backward still runs
+  std::string reduction = "bucket";     // bucket, tree: the latter's sums do not depend on the replicas
   std::optional<std::int64_t> expect_world;
 };
 

@@ -22,9 +22,9 @@ void adamw(Stream& stream, const AdamW& args) {
   stream.backend().optimizer.adamw(stream, args);
 }
 
-double sum_of_squares(Stream& stream, View x) {
+void sum_of_squares(Stream& stream, View x, ExactSum& sum) {
   check_dense(x, x.count(), DType::kF32, "sum_of_squares: x");
-  return stream.backend().optimizer.sum_of_squares(stream, x);
+  stream.backend().optimizer.sum_of_squares(stream, x, sum);
 }
 
 void cast(Stream& stream, View x, MutableView y) {

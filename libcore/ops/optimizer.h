@@ -2,6 +2,7 @@
 // The optimizer's elementwise and reducing maths over flat ranges.
 #pragma once
 
+#include "libcore/base/exact_sum.h"
 #include "libcore/ops/linear.h"
 
 namespace convoy::ops {
@@ -27,9 +28,10 @@ struct AdamW {
 };
 void adamw(Stream& stream, const AdamW& args);
 
-// Sum of squares of fp32 values, in double: fixed blocks of 64 Ki elements summed in order, so that the result does not
-// depend on the number of threads. NaN or infinite if any value is.
-double sum_of_squares(Stream& stream, View x);
+// Adds the squares of fp32 values to `sum`: those of 64 elements in double, in a fixed order, and the blocks exactly.
+// So the result depends neither on threads nor on how the elements are cut at multiples of 64, as flat_partition() does
+// over ranks. NaN if any value is not finite.
+void sum_of_squares(Stream& stream, View x, ExactSum& sum);
 
 // y = x, converted (fp32 <-> bf16 or fp16, to nearest even), dense.
 void cast(Stream& stream, View x, MutableView y);
@@ -41,7 +43,7 @@ void fill_zero(Stream& stream, MutableView x);
 
 struct OptimizerTable {
   void (*adamw)(Stream&, const AdamW&);
-  double (*sum_of_squares)(Stream&, View);
+  void (*sum_of_squares)(Stream&, View, ExactSum&);
   void (*cast)(Stream&, View, MutableView);
   void (*add)(Stream&, View, MutableView);
   void (*scale)(Stream&, float, MutableView);

@@ -64,11 +64,11 @@ void AdamW::scale_gradients(device::Stream& stream, float factor) {
     ops::scale(stream, factor, part_of(parameters_.gradient(i), shares_[i]));
 }
 
-double AdamW::gradient_squares(device::Stream& stream) const {
-  double sum = 0.0;
+ExactSum AdamW::gradient_squares(device::Stream& stream) const {
+  ExactSum sum;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (!parameters_.table()[i].primary) continue;
-    sum += ops::sum_of_squares(stream, part_of(parameters_.gradient(i), shares_[i]));
+    ops::sum_of_squares(stream, part_of(parameters_.gradient(i), shares_[i]), sum);
   }
   return sum;
 }

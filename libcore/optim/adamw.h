@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "libcore/base/exact_sum.h"
 #include "libcore/device/arena.h"
 #include "libcore/model/parameters.h"
 
@@ -37,9 +38,10 @@ class AdamW {
 
   // Multiplies the shares' gradients by `factor`.
   void scale_gradients(device::Stream& stream, float factor);
-  // Sum of squares of the shares' gradients, of primary parameters alone: summed over the ranks that hold different
-  // shares it is the square of the gradient norm, each logical element once. Not finite if any gradient is not.
-  double gradient_squares(device::Stream& stream) const;
+  // Sum of squares of the shares' gradients, of primary parameters alone: added over the ranks that hold different
+  // shares it is the square of the gradient norm, each logical element once, the same bits whatever the shares. Not
+  // finite if any gradient is not.
+  ExactSum gradient_squares(device::Stream& stream) const;
   // One update, t = `update` from 1, with gradients multiplied by clip_scale(norm).
   void step(device::Stream& stream, double rate, std::int64_t update, double norm);
   double clip_scale(double norm) const;  // clip / (norm + 1e-6) if norm > clip > 0, else 1

@@ -11,6 +11,7 @@
 #include "libcore/device/arena.h"
 #include "libcore/ops/backend.h"
 #include "libcore/parallel/buckets.h"
+#include "libcore/parallel/gradient_tree.h"
 #include "libcore/parallel/reduction_queue.h"
 #include "libcore/trace/recorder.h"
 
@@ -43,14 +44,14 @@ void copy_pieces(std::span<const Piece> pieces, const std::vector<MutableView>& 
   }
 }
 
-// The bucket in pieces that one collective can take where they lie, from the end: under ZeRO 0 tensors one right behind
-// the other, under ZeRO 1, where each is cut into shares of its own, single ones.
-std::vector<Bucket> pieces_of(const Bucket& bucket, const std::vector<MutableView>& tensors, int zero) {
+// The bucket in pieces that one collective can take where they lie, from the end: tensors one right behind the other,
+// or single ones where each is cut into shares of its own.
+std::vector<Bucket> pieces_of(const Bucket& bucket, const std::vector<MutableView>& tensors, bool in_shares) {
   std::vector<Bucket> pieces;
   for (std::size_t i = bucket.end; i-- > bucket.begin;) {
     const std::int64_t count = tensors[i].count();
     const bool adjoins = i + 1 < bucket.end && place(tensors[i], count) == tensors[i + 1].data;
-    if (zero == 0 && adjoins) {
+    if (!in_shares && adjoins) {
       pieces.back().begin = i;
       pieces.back().count += count;
     } else {
@@ -69,7 +70,7 @@ std::vector<std::int64_t> counts_of(const std::vector<MutableView>& tensors) {
 // A bucket and how its tensors travel.
 struct Route {
   Bucket bucket;
-  RankMajor shares;     // under ZeRO 1
+  RankMajor shares;     // under ZeRO 1, or in the tree
   RankMajor whole;      // one rank's: the tensors in table order
   bool staged = false;  // through the buffer
 };
@@ -81,6 +82,7 @@ struct DataParallel::State {
         const DataParallelOptions& asked);
 
   bool reduces() const { return data.size() > 1; }
+  bool in_shares() const { return options.zero > 0 || options.tree != nullptr; }
   void add_route(const Bucket& bucket, std::span<const std::int64_t> counts, bool staged);
   void reduce(device::Stream& stream, const Route& route);
   void reduce_whole(device::Stream& stream, const Route& route);
@@ -116,7 +118,7 @@ DataParallel::State::State(comm::Communicator& group, std::vector<MutableView> v
   const std::int64_t limit = static_cast<std::int64_t>(options.bucket_bytes / kGradientBytes);
   std::size_t staged = 0;
   for (const Bucket& bucket : cut_buckets(counts, alone, limit)) {
-    const std::vector<Bucket> pieces = pieces_of(bucket, gradients, options.zero);
+    const std::vector<Bucket> pieces = pieces_of(bucket, gradients, in_shares());
     const std::size_t bytes = static_cast<std::size_t>(bucket.count) * kGradientBytes;
     if (pieces.size() == 1 || bytes / pieces.size() >= options.in_place_bytes) {
       for (const Bucket& piece : pieces) add_route(piece, counts, false);
@@ -159,7 +161,10 @@ MutableView DataParallel::State::buffer(const Bucket& bucket, tensor::DType dtyp
 }
 
 void DataParallel::State::reduce(device::Stream& stream, const Route& route) {
-  if (options.zero == 0) {
+  if (options.tree != nullptr) {
+    options.tree->reduce(stream, route.shares);
+    if (options.zero == 0) gather(stream, route, gradients);
+  } else if (options.zero == 0) {
     reduce_whole(stream, route);
   } else {
     reduce_to_shares(stream, route);

@@ -18,11 +18,16 @@
 
 namespace convoy::parallel {
 
+class GradientTree;
+
 struct DataParallelOptions {
   int zero = 0;
+  // Null: the replicas' gradients are summed in rank order. Else in the tree, of the same gradients, which has been
+  // given the last micro-batch's when they are reported. Borrowed.
+  GradientTree* tree = nullptr;
   std::size_t bucket_bytes = std::size_t{32} << 20;
-  // A bucket whose pieces are smaller than this on average travels through one buffer; larger pieces where they lie, for
-  // which a call each costs less than two copies.
+  // A bucket whose pieces are smaller than this on average travels through one buffer; larger pieces where they lie,
+  // for which a call each costs less than two copies.
   std::size_t in_place_bytes = std::size_t{512} << 10;
   bool overlap = true;  // reduce on a thread of its own; the bits do not depend on it
   // Of the rank; null: nothing is recorded. Reductions on the queue's thread are events, waiting for them a phase.

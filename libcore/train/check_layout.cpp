@@ -97,9 +97,17 @@ struct RankState {
                                             run.layout.virtual_stages)),
         chunks(model::shards_of(run.model, groups)),
         parameters(model::local_parameters(run.model, chunks), settings.precision, true),
-        partial_sums(*groups.tensor, partial_gradients_of(parameters, settings)),
+        tree(settings.tree
+                 ? std::make_unique<parallel::GradientTree>(*groups.data, gradients_of(parameters),
+                                                            std::span(&run.micro_batches, 1), settings.bucket_bytes)
+                 : nullptr),
         data_parallel(*groups.data, gradients_of(parameters), tied_ends(parameters),
-                      {.zero = run.layout.zero, .bucket_bytes = settings.bucket_bytes, .overlap = settings.overlap}),
+                      {.zero = run.layout.zero,
+                       .tree = tree.get(),
+                       .bucket_bytes = settings.bucket_bytes,
+                       .overlap = settings.overlap}),
+        partial_sums(*groups.tensor,
+                     as_summed(partial_gradients_of(parameters, settings), data_parallel, settings.tree)),
         optimizer(parameters, kOptimizer, shares_of(data_parallel, parameters.size())),
         model(stream, run.model, parameters, chunks,
               {.batch = run.micro_batch,
@@ -117,8 +125,8 @@ struct RankState {
   }
 
   StepContext context() {
-    return {stream,        groups,    actions, parameters, model,     partial_sums,
-            data_parallel, optimizer, faults,  &losses,    loss_scale};
+    return {stream,        groups,    actions, parameters, model,      partial_sums,
+            data_parallel, optimizer, faults,  &losses,    loss_scale, tree.get()};
   }
   StepValues values() const { return {groups, parameters, data_parallel, losses}; }
 
@@ -127,8 +135,9 @@ struct RankState {
   std::vector<parallel::Action> actions;
   std::vector<model::Shard> chunks;
   model::Parameters parameters;
-  parallel::PartialSums partial_sums;
+  std::unique_ptr<parallel::GradientTree> tree;
   parallel::DataParallel data_parallel;
+  parallel::PartialSums partial_sums;
   optim::AdamW optimizer;
   model::Model model;
   Faults faults;
@@ -145,7 +154,7 @@ void train(RankState& state, const SmallRun& run, const CheckSettings& settings,
     const std::int64_t samples = state.batch.samples();
     state.batch.fill(made_up_tokens(run, settings.seed, step, state.groups.at.data * samples, samples));
     state.losses.clear();
-    double loss_sum = 0.0;
+    ExactSum loss_sum;
     const std::int64_t targets = accumulate(state.context(), state.batch, loss_sum);
     seen.losses(step, state.values());
     seen.gradients(step, state.values());

@@ -25,6 +25,7 @@ struct CheckSettings {
   std::uint64_t seed = 1;
   std::size_t bucket_bytes = 4096;  // so that there are several
   bool overlap = true;
+  bool tree = false;  // --reduction tree
   double watchdog_seconds = 60.0;
   // Of the layout's ranks; one rank always computes in fp32.
   tensor::DType precision = tensor::DType::kF32;

@@ -19,8 +19,9 @@ struct EvaluationSet {
   std::int64_t samples = 0;  // the first so many windows
 };
 
-// Collective over all ranks: every replica evaluates its part of the windows, and all get the loss over all of them.
-// `scratch` is overwritten; its rows stay empty where the samples do not fill it.
+// Collective over all ranks: every replica evaluates its part of the micro-batches, and all get the loss over all of
+// them, the same bits for any number of replicas. `scratch` is overwritten; its rows stay empty where the samples do
+// not fill it.
 EvalMetrics evaluate(device::Stream& stream, model::Model& model, const parallel::Groups& groups,
                      const EvaluationSet& set, const SampleRules& rules, MicroBatch& scratch);
 

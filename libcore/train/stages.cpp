@@ -47,13 +47,14 @@ void TrainingStage::backward_input(int i, int chunk) {
   compute(stream_, faults_, Phase::kBackward, Operation::kBackwardInput, i,
           [&] { loss = model_.backward_input(stream_, batch(i), set(i, chunk), settings_.gradient_scale, chunk).sum; });
   if (settings_.losses != nullptr && model_.has_loss(chunk)) settings_.losses->push_back(loss);
-  loss_sum_ += loss;
+  loss_sum_.add(loss);
 }
 
 void TrainingStage::backward_weight(int i, int chunk) {
-  const bool final = i == settings_.last;
+  const bool reports = settings_.reports_all || i == settings_.last;
   compute(stream_, faults_, Phase::kBackward, Operation::kBackwardWeight, i, [&] {
-    model_.backward_weight(stream_, batch(i), set(i, chunk), final ? settings_.ready : model::GradientsReady{}, chunk);
+    model_.backward_weight(stream_, batch(i), set(i, chunk), reports ? settings_.ready : model::GradientsReady{},
+                           chunk);
   });
 }
 
@@ -73,7 +74,7 @@ const model::Batch& EvaluationStage::batch(int micro_batch) {
 
 void EvaluationStage::forward(int i, int chunk) {
   model_.forward(stream_, batch(i), kEvaluationSet, chunk);
-  if (model_.has_loss(chunk)) loss_ += model_.loss(stream_, batch(i), kEvaluationSet, chunk);
+  if (model_.has_loss(chunk)) loss_.add(model_.loss(stream_, batch(i), kEvaluationSet, chunk));
 }
 
 void EvaluationStage::backward_input(int, int) { refuse_backward(); }

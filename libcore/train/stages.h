@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "libcore/base/exact_sum.h"
 #include "libcore/model/model.h"
 #include "libcore/parallel/pipeline.h"
 #include "libcore/train/faults.h"
@@ -32,13 +33,14 @@ class TrainingStage final : public parallel::PipelineStage {
     float gradient_scale = 1.0f;
     std::vector<int> sets = {1};            // of activations, a chunk
     int last = 0;                           // last_backward()
-    model::GradientsReady ready;            // called while that one runs
+    bool reports_all = false;               // or every micro-batch's are by themselves
+    model::GradientsReady ready;            // called while that one runs, or every one
     std::vector<double>* losses = nullptr;  // of the last chunk: where each micro-batch's sum of losses goes
   };
   TrainingStage(device::Stream& stream, model::Model& model, const GlobalBatch& batch, Settings settings,
                 const Faults& faults);
 
-  double loss_sum() const { return loss_sum_; }  // of the last stage; 0 in others
+  const ExactSum& loss_sum() const { return loss_sum_; }  // of the last stage; 0 in others
 
   void forward(int micro_batch, int chunk) override;
   void backward_input(int micro_batch, int chunk) override;
@@ -57,7 +59,17 @@ class TrainingStage final : public parallel::PipelineStage {
   const GlobalBatch& batch_;
   Settings settings_;
   const Faults& faults_;
-  double loss_sum_ = 0.0;
+  ExactSum loss_sum_;
+};
+
+// Of the micro-batches of an evaluation: the same bits in any order.
+struct EvaluationLoss {
+  ExactSum sum;
+  std::int64_t targets = 0;
+  void add(const model::LossSum& loss) {
+    sum.add(loss.sum);
+    targets += loss.targets;
+  }
 };
 
 // Forward alone, over micro-batches that are loaded one at a time.
@@ -67,7 +79,7 @@ class EvaluationStage final : public parallel::PipelineStage {
   using Load = std::function<model::Batch(int micro_batch)>;
   EvaluationStage(device::Stream& stream, model::Model& model, Load load);
 
-  const model::LossSum& loss() const { return loss_; }
+  const EvaluationLoss& loss() const { return loss_; }
 
   void forward(int micro_batch, int chunk) override;
   void backward_input(int micro_batch, int chunk) override;
@@ -85,7 +97,7 @@ class EvaluationStage final : public parallel::PipelineStage {
   Load load_;
   int loaded_ = -1;
   model::Batch batch_;
-  model::LossSum loss_;
+  EvaluationLoss loss_;
 };
 
 }  // namespace convoy::train

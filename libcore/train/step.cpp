@@ -2,6 +2,7 @@
 #include "libcore/train/step.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "libcore/parallel/pipeline.h"
@@ -31,9 +32,9 @@ void report(parallel::DataParallel& data_parallel, const std::vector<std::size_t
   if (begin < end) data_parallel.ready(begin, end);
 }
 
-double run_whole(const StepContext& context, const GlobalBatch& batch, float scale,
-                 const model::GradientsReady& ready) {
-  double sum = 0.0;
+ExactSum run_whole(const StepContext& context, const GlobalBatch& batch, float scale,
+                   const model::GradientsReady& ready) {
+  ExactSum sum;
   const int count = static_cast<int>(batch.micro_batches().size());
   for (int i = 0; i < count; ++i) {
     const model::Batch micro_batch = batch.micro_batches()[static_cast<std::size_t>(i)].batch();
@@ -41,21 +42,23 @@ double run_whole(const StepContext& context, const GlobalBatch& batch, float sca
             [&] { context.model.forward(context.stream, micro_batch, 0); });
     double loss = 0.0;
     compute(context.stream, context.faults, Phase::kBackward, Operation::kBackward, i, [&] {
-      const model::GradientsReady& then = i + 1 == count ? ready : model::GradientsReady{};
+      const bool reports = i + 1 == count || context.tree != nullptr;
+      const model::GradientsReady& then = reports ? ready : model::GradientsReady{};
       loss = context.model.backward(context.stream, micro_batch, scale, then).sum;
     });
     if (context.losses != nullptr) context.losses->push_back(loss);
-    sum += loss;
+    sum.add(loss);
   }
   return sum;
 }
 
-double run_stages(const StepContext& context, const GlobalBatch& batch, float scale,
-                  const model::GradientsReady& ready) {
+ExactSum run_stages(const StepContext& context, const GlobalBatch& batch, float scale,
+                    const model::GradientsReady& ready) {
   TrainingStage stage(context.stream, context.model, batch,
                       {.gradient_scale = scale,
                        .sets = parallel::activation_sets(context.actions),
                        .last = last_backward(context.actions),
+                       .reports_all = context.tree != nullptr,
                        .ready = ready,
                        .losses = context.groups.last_stage() ? context.losses : nullptr},
                       context.faults);
@@ -73,7 +76,52 @@ std::vector<std::size_t> tied_ends(const model::Parameters& parameters) {
   return tied;
 }
 
-std::int64_t accumulate(const StepContext& context, const GlobalBatch& batch, double& loss_sum) {
+namespace {
+
+MutableView share_of(const MutableView& gradient, const parallel::Range& share) {
+  return tensor::flat_part(gradient, share.begin, share.end);
+}
+
+// Gradients of parameters that were computed to their end: sums in rank order may begin, or the tree gets a leaf.
+void take_gradients(const StepContext& context, const std::vector<std::size_t>& tied, std::size_t begin,
+                    std::size_t end) {
+  if (context.tree == nullptr) {
+    context.partial_sums.sum(context.stream, begin, end);
+    report(context.data_parallel, tied, begin, end);
+  } else if (context.tree->add_leaf(context.stream, begin, end)) {
+    context.data_parallel.ready(begin, end);
+  }
+}
+
+void finish_sums(const StepContext& context, const std::vector<std::size_t>& tied) {
+  const auto over_ends = [&](const MutableView& gradient) {
+    context.groups.pipeline_ends->all_reduce(context.stream, gradient, comm::Reduction::kSum);
+  };
+  if (context.tree == nullptr) {
+    for (const std::size_t index : tied) {
+      over_ends(context.parameters.gradient(index));
+      context.data_parallel.ready(index, index + 1);
+    }
+    context.data_parallel.finish(context.stream);
+    return;
+  }
+  context.data_parallel.finish(context.stream);
+  context.partial_sums.sum(context.stream, 0, context.parameters.size());
+  for (const std::size_t index : tied)
+    over_ends(share_of(context.parameters.gradient(index), context.data_parallel.share(index)));
+}
+
+}  // namespace
+
+std::vector<parallel::PartialGradient> as_summed(std::vector<parallel::PartialGradient> whole,
+                                                 const parallel::DataParallel& data_parallel, bool in_tree) {
+  if (!in_tree) return whole;
+  for (parallel::PartialGradient& one : whole)
+    one.gradient = share_of(one.gradient, data_parallel.share(one.parameter));
+  return whole;
+}
+
+std::int64_t accumulate(const StepContext& context, const GlobalBatch& batch, ExactSum& loss_sum) {
   const parallel::Groups& groups = context.groups;
   {
     const trace::PhaseScope phase(context.recorder(), Phase::kOptimizer);
@@ -84,18 +132,11 @@ std::int64_t accumulate(const StepContext& context, const GlobalBatch& batch, do
   // Without a counted target the loss is 0 / 0: not finite, and the step is skipped like any other of that kind.
   const float scale = targets > 0 ? static_cast<float>(context.loss_scale / static_cast<double>(targets)) : 0.0f;
   const std::vector<std::size_t> tied = tied_ends(context.parameters);
-  const auto ready = [&](std::size_t begin, std::size_t end) {
-    context.partial_sums.sum(context.stream, begin, end);
-    report(context.data_parallel, tied, begin, end);
-  };
+  const auto ready = [&](std::size_t begin, std::size_t end) { take_gradients(context, tied, begin, end); };
   loss_sum =
       groups.layout.pipeline == 1 ? run_whole(context, batch, scale, ready) : run_stages(context, batch, scale, ready);
   context.faults.interrupt();
-  for (const std::size_t index : tied) {
-    groups.pipeline_ends->all_reduce(context.stream, context.parameters.gradient(index), comm::Reduction::kSum);
-    context.data_parallel.ready(index, index + 1);
-  }
-  context.data_parallel.finish(context.stream);
+  finish_sums(context, tied);
   if (context.loss_scale != 1.0) {
     const trace::PhaseScope phase(context.recorder(), Phase::kOptimizer);
     context.optimizer.scale_gradients(context.stream, static_cast<float>(1.0 / context.loss_scale));
@@ -103,21 +144,27 @@ std::int64_t accumulate(const StepContext& context, const GlobalBatch& batch, do
   return targets;
 }
 
-StepResult judge(const StepContext& context, std::int64_t targets, double loss_sum, std::span<double> votes) {
+StepResult judge(const StepContext& context, std::int64_t targets, ExactSum loss_sum, std::span<std::int64_t> votes) {
   // The norm is of no phase: one replica computes it for all, which must not look like a slow rank.
   const parallel::Groups& groups = context.groups;
   const bool has_loss = groups.last_stage() && groups.at.tensor == 0;
   const bool has_squares = groups.layout.zero > 0 || groups.at.data == 0;
-  std::vector<double> sums = {has_loss ? loss_sum : 0.0,
-                              has_squares ? context.optimizer.gradient_squares(context.stream) : 0.0};
-  sums.insert(sums.end(), votes.begin(), votes.end());
-  groups.world->all_reduce(context.stream, {sums.data(), DType::kF64, {static_cast<std::int64_t>(sums.size())}, 0},
+  if (!has_loss) loss_sum = {};
+  ExactSum squares = has_squares ? context.optimizer.gradient_squares(context.stream) : ExactSum{};
+  const std::array<std::span<std::int64_t>, 3> parts = {loss_sum.words(), squares.words(), votes};
+  std::vector<std::int64_t> all;
+  for (const std::span<std::int64_t> part : parts) all.insert(all.end(), part.begin(), part.end());
+  groups.world->all_reduce(context.stream, {all.data(), DType::kI64, {static_cast<std::int64_t>(all.size())}, 0},
                            comm::Reduction::kSum);
-  std::copy(sums.begin() + 2, sums.end(), votes.begin());
+  auto sum = all.begin();
+  for (const std::span<std::int64_t> part : parts) {
+    std::copy_n(sum, part.size(), part.begin());
+    sum += static_cast<std::ptrdiff_t>(part.size());
+  }
   StepResult result;
   result.targets = targets;
-  result.loss = sums[0] / static_cast<double>(targets);
-  result.grad_norm = std::sqrt(sums[1]);
+  result.loss = loss_sum.value() / static_cast<double>(targets);
+  result.grad_norm = std::sqrt(squares.value());
   result.finite = std::isfinite(result.loss) && std::isfinite(result.grad_norm);
   return result;
 }

@@ -7,9 +7,11 @@
 #include <span>
 #include <vector>
 
+#include "libcore/base/exact_sum.h"
 #include "libcore/model/model.h"
 #include "libcore/optim/adamw.h"
 #include "libcore/parallel/data_parallel.h"
+#include "libcore/parallel/gradient_tree.h"
 #include "libcore/parallel/groups.h"
 #include "libcore/parallel/partial_sums.h"
 #include "libcore/parallel/pipeline_schedule.h"
@@ -39,6 +41,7 @@ struct StepContext {
   std::vector<double>* losses =
       nullptr;              // where the last stage keeps each micro-batch's sum of losses, if anybody asks
   double loss_scale = 1.0;  // of the gradients while they are computed and summed
+  parallel::GradientTree* tree = nullptr;  // that the data-parallel sums are made in, if one is asked for
 
   trace::Recorder* recorder() const { return stream.lane().recorder; }  // of the stream; null: nothing is recorded
 };
@@ -46,14 +49,22 @@ struct StepContext {
 // Indices of the tied embedding's copies that the pipeline cuts apart: their gradients are summed first.
 std::vector<std::size_t> tied_ends(const model::Parameters& parameters);
 
+// The whole gradients that PartialSums adds up; with a tree this rank's shares of them, because the sums over the
+// replicas come first.
+std::vector<parallel::PartialGradient> as_summed(std::vector<parallel::PartialGradient> whole,
+                                                 const parallel::DataParallel& data_parallel, bool in_tree);
+
 // The gradients of the mean loss over the counted targets of the whole global batch, of which `batch` is this replica's
 // part, summed over the replicas and without the loss scale. The count of all is known before the first backward pass,
-// so the division happens on
-// the way. Returns that count.
-std::int64_t accumulate(const StepContext& context, const GlobalBatch& batch, double& loss_sum);
+// so the division happens on the way. Returns that count. `loss_sum`: of this rank's micro-batches, in the last stage.
+//
+// With a tree the sums over micro-batches and replicas are whole before tensor-parallel ranks and the pipeline's ends
+// add theirs: a rank's number of micro-batches changes no rounding.
+std::int64_t accumulate(const StepContext& context, const GlobalBatch& batch, ExactSum& loss_sum);
 
-// Loss and gradient norm, the same bits on every rank. `votes` are summed over all ranks on the way.
-StepResult judge(const StepContext& context, std::int64_t targets, double loss_sum, std::span<double> votes);
+// Loss and gradient norm, the same bits on every rank, and however micro-batches and elements are spread over the
+// replicas. `votes` are summed over all ranks on the way.
+StepResult judge(const StepContext& context, std::int64_t targets, ExactSum loss_sum, std::span<std::int64_t> votes);
 
 // Update number `update` (from 1) at `rate`, with the norm that judge() found.
 void apply(const StepContext& context, double rate, std::int64_t update, double grad_norm);

@@ -63,7 +63,7 @@ StepMetrics Trainer::train_step() {
   load_batch();
   const double rate = schedule_.rate(update_);
   const std::optional<double> loss_scale = scaler_ ? std::optional(scaler_->scale()) : std::nullopt;
-  double loss_sum = 0.0;
+  ExactSum loss_sum;
   const std::int64_t targets = accumulate(context(), batch_, loss_sum);
   if (setting_.run.options.output.dump_gradients == step_)
     dump_gradients(setting_.directory.gradients(step_), setting_.run.model, context(), setting_.agreement);
@@ -95,13 +95,15 @@ void Trainer::load_batch() {
   samples_ = setting_.run.resolved.batches.at(consumed_samples_);
   plan_micro_batches(samples_);
   faults_.run(&setting_.recorder, trace::Phase::kData, [&] {
-    batch_.load(setting_.run.data, setting_.run.sampler, consumed_samples_ + setting_.groups.at.data * batch_.samples());
+    batch_.load(setting_.run.data, setting_.run.sampler,
+                consumed_samples_ + setting_.groups.at.data * batch_.samples());
   });
   if (setting_.run.options.rehearsal.log_samples) log_samples();
   consumed_samples_ += samples_;
 }
 
-// What the replicas have loaded, gathered: rank 0 is of the first replica. A sample is its set and its first token there.
+// What the replicas have loaded, gathered: rank 0 is of the first replica. A sample is its set and its first token
+// there.
 void Trainer::log_samples() {
   const std::int64_t mine = batch_.samples(), replicas = setting_.groups.layout.data;
   std::vector<std::int64_t> own, all(static_cast<std::size_t>(2 * mine * replicas));
@@ -184,16 +186,16 @@ Trainer::Votes Trainer::votes() const {
 }
 
 void Trainer::count(const Votes& votes) {
-  save_voted_ = votes[kSave] > 0.0;
+  save_voted_ = votes[kSave] > 0;
   const config::StopOptions& stop = setting_.run.options.stop;
   if (is_last() || !stop_reason_.empty()) return;
-  if (votes[kRequested] > 0.0) {
+  if (votes[kRequested] > 0) {
     stop_reason_ = fmt::format("signal {}", stop.signal);
-  } else if (votes[kTerminate] > 0.0) {
+  } else if (votes[kTerminate] > 0) {
     stop_reason_ = "signal TERM";
-  } else if (votes[kInterrupt] > 0.0) {
+  } else if (votes[kInterrupt] > 0) {
     stop_reason_ = "signal INT";
-  } else if (votes[kTime] > 0.0) {
+  } else if (votes[kTime] > 0) {
     stop_reason_ = fmt::format("--stop-after {}", format_seconds(stop.after));
   }
   if (stop_reason_.empty()) return;
@@ -210,7 +212,7 @@ void Trainer::listen() {
   if (is_last() || !stop_reason_.empty()) return;
   const bool save_voted = save_voted_;
   Votes sums = votes();
-  setting_.groups.world->all_reduce(stream_, {sums.data(), tensor::DType::kF64, {kVotes}, 0}, comm::Reduction::kSum);
+  setting_.groups.world->all_reduce(stream_, {sums.data(), tensor::DType::kI64, {kVotes}, 0}, comm::Reduction::kSum);
   count(sums);
   save_voted_ = save_voted;
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,7 +62,7 @@ class Trainer {
 
  private:
   enum Vote { kRequested, kTerminate, kInterrupt, kTime, kSave, kVotes };
-  using Votes = std::array<double, kVotes>;
+  using Votes = std::array<std::int64_t, kVotes>;
 
   void restore(const checkpoint::Checkpoint& checkpoint);
   void one_step();
@@ -92,7 +93,8 @@ class Trainer {
             optimizer_,
             faults_,
             nullptr,
-            scaler_ ? scaler_->scale() : 1.0};
+            scaler_ ? scaler_->scale() : 1.0,
+            tree_.get()};
   }
 
   TrainerSetting setting_;
@@ -102,8 +104,9 @@ class Trainer {
   std::vector<parallel::Action> actions_;
   std::vector<model::Shard> chunks_;
   model::Parameters parameters_;
-  parallel::PartialSums partial_sums_;
+  std::unique_ptr<parallel::GradientTree> tree_;  // of --reduction tree
   parallel::DataParallel data_parallel_;
+  parallel::PartialSums partial_sums_;
   optim::AdamW optimizer_;
   model::Model model_;
   optim::LrSchedule schedule_;

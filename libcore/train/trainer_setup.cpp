@@ -71,9 +71,25 @@ std::vector<tensor::MutableView> gradients_of(const model::Parameters& parameter
   return gradients;
 }
 
-parallel::DataParallelOptions reduction_of(const PreparedRun& run, trace::Recorder& recorder) {
+std::size_t bucket_bytes(const PreparedRun& run) {
+  return static_cast<std::size_t>(run.options.layout.bucket_mib) << 20;
+}
+
+std::unique_ptr<parallel::GradientTree> tree_of(const PreparedRun& run, const parallel::Groups& groups,
+                                                const model::Parameters& parameters) {
+  if (run.options.layout.reduction != "tree") return nullptr;
+  std::vector<std::int64_t> micro_batches;
+  for (const std::int64_t batch : run.resolved.batches.sizes())
+    micro_batches.push_back(batch / groups.layout.data / run.resolved.micro_batch);
+  return std::make_unique<parallel::GradientTree>(*groups.data, gradients_of(parameters), micro_batches,
+                                                  bucket_bytes(run));
+}
+
+parallel::DataParallelOptions reduction_of(const PreparedRun& run, parallel::GradientTree* tree,
+                                           trace::Recorder& recorder) {
   return {.zero = run.resolved.layout.zero,
-          .bucket_bytes = static_cast<std::size_t>(run.options.layout.bucket_mib) << 20,
+          .tree = tree,
+          .bucket_bytes = bucket_bytes(run),
           .overlap = run.options.layout.overlap,
           .recorder = &recorder};
 }
@@ -111,9 +127,11 @@ Trainer::Trainer(TrainerSetting setting, const checkpoint::Checkpoint* checkpoin
       actions_(actions_of(setting_.groups, setting_.run.resolved.micro_batches)),
       chunks_(model::shards_of(setting_.run.model, setting_.groups)),
       parameters_(model::local_parameters(setting_.run.model, chunks_), compute_dtype(setting_.run), true),
-      partial_sums_(*setting_.groups.tensor, model::partial_gradients(parameters_)),
+      tree_(tree_of(setting_.run, setting_.groups, parameters_)),
       data_parallel_(*setting_.groups.data, gradients_of(parameters_), tied_ends(parameters_),
-                     reduction_of(setting_.run, setting_.recorder)),
+                     reduction_of(setting_.run, tree_.get(), setting_.recorder)),
+      partial_sums_(*setting_.groups.tensor,
+                    as_summed(model::partial_gradients(parameters_), data_parallel_, tree_ != nullptr)),
       optimizer_(parameters_, constants_of(setting_.run.options.optimizer),
                  shares_of(data_parallel_, parameters_.size())),
       model_(stream_, setting_.run.model, parameters_, chunks_, size_of(setting_.run, setting_.groups, actions_)),
@@ -157,6 +175,7 @@ void Trainer::plan_micro_batches(std::int64_t global_batch) {
   const std::int64_t count = global_batch / setting_.groups.layout.data / setting_.run.resolved.micro_batch;
   if (count == static_cast<std::int64_t>(batch_.micro_batches().size())) return;
   batch_.use(count);
+  if (tree_) tree_->plan(count);
   actions_ = actions_of(setting_.groups, count);
 }
 
@@ -168,7 +187,7 @@ std::string Trainer::memory_summary() const {
   }
   const bool has_master = parameters_.compute_dtype() != tensor::DType::kF32;
   const double weights = count * static_cast<double>(tensor::size_of(parameters_.compute_dtype()));
-  const double gradients = 4.0 * count;
+  const double gradients = 4.0 * count * (1.0 + (tree_ ? static_cast<double>(tree_->copies()) : 0.0));
   const double optimizer = (has_master ? 12.0 : 8.0) * updated;
   const double activations = static_cast<double>(model_.activation_bytes());
   const double packed = static_cast<double>(model_.packed_bytes());

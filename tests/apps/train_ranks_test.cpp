@@ -111,6 +111,19 @@ TEST_F(Ranks, ASignalToOneStopsAllAndTheSameCommandGoesOnToTheByte) {
   EXPECT_EQ(digest("parts"), digest("whole"));
 }
 
+// Four ranks of two replicas lose one; one replica goes on.
+TEST_F(Ranks, UnderReductionTreeHalfOfTheRanksGoOnToTheByte) {
+  const std::vector<std::string> tree = {"--reduction", "tree", "--micro-batch-size", "1"};
+  ASSERT_EQ(train("whole", tree).exit_code, 0);
+  std::vector<std::string> lost = tree;
+  lost.insert(lost.end(), {"--fault", "kill:step=7,rank=3", "--watchdog-seconds", "10"});
+  EXPECT_NE(train("parts", lost).exit_code, 0);
+  const ProgramResult rest = support::run_program(support::mpi_call(kRanks / 2, arguments("parts", tree), 120));
+  ASSERT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_EQ(metrics("parts"), metrics("whole"));
+  EXPECT_EQ(digest("parts"), digest("whole"));
+}
+
 TEST_F(Ranks, EveryRankLeavesATraceOfItsAttemptAndTheMetricsDoNotDependOnIt) {
   ASSERT_EQ(train("run", {"--trace-window", "5-6"}).exit_code, 0);
   std::vector<std::size_t> of_world;  // world collectives in the window, a rank

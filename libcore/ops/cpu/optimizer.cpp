@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "libcore/ops/cpu/tables.h"
 
@@ -19,8 +20,8 @@ HWY_BEFORE_NAMESPACE();
 namespace convoy::ops::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t kGrain = 16 * 1024;        // elements a thread takes at least
-constexpr std::int64_t kSquareBlock = 64 * 1024;  // elements of one partial sum of squares
+constexpr std::int64_t kGrain = 16 * 1024;  // elements a thread takes at least
+constexpr std::int64_t kSquareBlock = 64;   // elements whose squares are added with rounding
 
 // The constants of a step as the inner loop wants them.
 struct AdamWStep {
@@ -77,8 +78,8 @@ void adamw(Stream& stream, const AdamW& args) {
   });
 }
 
-// Sixteen sums, element i into number i % 16, and those added in order: the same bits for every width of vector.
-double sum_of_squares_block(const float* x, std::int64_t count) {
+// Sixteen sums, element i into number i % 16, and those added in a tree: the same bits for every width of vector.
+double squares_of_block(const float* x, std::int64_t count) {
   constexpr std::int64_t kSums = 16;
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> df;
@@ -96,23 +97,22 @@ double sum_of_squares_block(const float* x, std::int64_t count) {
   HWY_ALIGN double lanes[kSums];
   for (std::int64_t k = 0; k < kVectors; ++k) hn::StoreU(sums[k], d, lanes + k * kWidth);
   for (std::int64_t k = 0; i < count; ++i, ++k) lanes[k] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  double total = 0.0;
-  for (const double lane : lanes) total += lane;
-  return total;
+  for (std::int64_t half = kSums / 2; half > 0; half /= 2) {
+    for (std::int64_t k = 0; k < half; ++k) lanes[k] += lanes[k + half];
+  }
+  return lanes[0];
 }
 
-double sum_of_squares(Stream& stream, View x) {
-  const std::int64_t blocks = (x.count() + kSquareBlock - 1) / kSquareBlock;
-  auto* partial = reinterpret_cast<double*>(stream.scratch(0, static_cast<std::size_t>(blocks) * sizeof(double)));
-  stream.pool().parallel_for(blocks, 1, [&](std::int64_t begin, std::int64_t end, int) {
-    for (std::int64_t block = begin; block < end; ++block) {
-      const std::int64_t start = block * kSquareBlock;
-      partial[block] = sum_of_squares_block(x.as<float>() + start, std::min(kSquareBlock, x.count() - start));
-    }
+// A sum a thread, and those into one.
+void sum_of_squares(Stream& stream, View x, ExactSum& sum) {
+  const auto threads = static_cast<std::size_t>(stream.threads());
+  auto* sums = reinterpret_cast<ExactSum*>(stream.scratch(0, threads * sizeof(ExactSum)));
+  std::uninitialized_value_construct_n(sums, threads);
+  stream.pool().parallel_for(x.count(), kGrain, [&](std::int64_t begin, std::int64_t end, int thread) {
+    for (; begin < end; begin += kSquareBlock)
+      sums[thread].add(squares_of_block(x.as<float>() + begin, std::min(kSquareBlock, end - begin)));
   });
-  double total = 0.0;
-  for (std::int64_t block = 0; block < blocks; ++block) total += partial[block];
-  return total;
+  for (std::size_t thread = 0; thread < threads; ++thread) sum.add(sums[thread]);
 }
 
 template <class From, class To>

@@ -128,7 +128,7 @@ double ParityRun::accumulate(std::int64_t step) {
 
 ParityRun::Step ParityRun::train(std::int64_t step) {
   Step result{.loss = accumulate(step),
-              .gradient_norm = std::sqrt(optimizer_.gradient_squares(stream_)),
+              .gradient_norm = std::sqrt(optimizer_.gradient_squares(stream_).value()),
               .rate = schedule_.rate(step)};
   optimizer_.step(stream_, result.rate, step + 1, result.gradient_norm);
   model_.pack(stream_);

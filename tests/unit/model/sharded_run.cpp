@@ -163,7 +163,7 @@ LossSum ShardedRun::accumulate(const std::vector<Batch>& batches, float gradient
 }
 
 double ShardedRun::gradient_norm() {
-  double squares = optimizer_.gradient_squares(stream_);
+  double squares = optimizer_.gradient_squares(stream_).value();
   world_.all_reduce(stream_, {&squares, DType::kF64, {1}, 0}, comm::Reduction::kSum);
   return std::sqrt(squares);
 }

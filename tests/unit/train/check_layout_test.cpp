@@ -101,6 +101,22 @@ TEST(CheckLayout, RanksThatShareAKeyValueHeadTrainAlike) {
   }
 }
 
+// The sums over tensor ranks and the pipeline's ends come after those over the replicas, and of shares.
+TEST(CheckLayout, EveryLayoutTrainsAlikeUnderReductionTree) {
+  CheckSettings settings;
+  settings.tree = true;
+  for (const parallel::Layout& layout : layouts()) {
+    SCOPED_TRACE(text(layout));
+    model::Config config = model::preset("gpt2-124m");
+    config.layers = 3;
+    expect_equal(cut_down(config, layout, 16, 2, 3), settings);
+  }
+  model::Config config = model::preset("llama-15m");
+  config.heads = 8;
+  config.key_value_heads = 2;
+  expect_equal(cut_down(config, {.tensor = 4, .pipeline = 2, .data = 2, .zero = 1}, 16, 2, 3), settings);
+}
+
 TEST(CheckLayout, InterleavedChunksTrainAlikeForAnyNumberOfMicroBatches) {
   parallel::Layout layout{.pipeline = 4, .schedule = parallel::ScheduleKind::kInterleaved, .virtual_stages = 2};
   for (const int micro_batches : {1, 2, 3, 4, 5, 7}) {

@@ -31,7 +31,7 @@ struct TinyModel {
     return {stream, groups, actions, parameters, model, partial_sums, data_parallel, optimizer, faults};
   }
   StepResult run(const GlobalBatch& batch) {
-    double loss_sum = 0.0;
+    ExactSum loss_sum;
     const std::int64_t targets = accumulate(context(), batch, loss_sum);
     return judge(context(), targets, loss_sum, {});
   }
