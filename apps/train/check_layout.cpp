@@ -18,8 +18,8 @@ using convoy::train::Difference;
 using convoy::train::LayoutReport;
 using convoy::train::SmallRun;
 
-constexpr Compared kAll[] = {Compared::kLoss, Compared::kGradient, Compared::kStepLoss,
-                             Compared::kNorm, Compared::kRate,     Compared::kWeight};
+constexpr Compared kAll[] = {Compared::kLoss, Compared::kGradient, Compared::kStepLoss, Compared::kNorm,
+                             Compared::kRate, Compared::kWeight,   Compared::kCopy};
 
 const char* key_of(Compared what) {
   switch (what) {
@@ -35,6 +35,8 @@ const char* key_of(Compared what) {
       return "rates";
     case Compared::kWeight:
       return "weights";
+    case Compared::kCopy:
+      return "copies";
   }
   throw InternalError("unknown comparison");
 }

@@ -220,6 +220,7 @@ LayoutReport check_layout(const SmallRun& run, const CheckSettings& settings) {
 
 LayoutReport check_layout(const SmallRun& run, const CheckSettings& settings, const Reference& reference) {
   LayoutReport report;
+  std::vector<HeldWeight> held;
   std::mutex mutex;
   comm::run_ranks(
       run.layout.world(),
@@ -229,8 +230,10 @@ LayoutReport check_layout(const SmallRun& run, const CheckSettings& settings, co
         train(state, run, settings, comparison);
         const std::scoped_lock lock(mutex);
         comparison.add_to(report);
+        held.insert(held.end(), comparison.held().begin(), comparison.held().end());
       },
       settings.watchdog_seconds);
+  compare_copies(std::move(held), model::parameter_table(run.model), report);
   return report;
 }
 

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <tuple>
 
+#include "libcore/base/checksum.h"
 #include "libcore/base/error.h"
 
 namespace convoy::train {
@@ -55,10 +55,6 @@ std::vector<std::int64_t> place_of(const model::LocalParameter& parameter, std::
   return place;
 }
 
-bool is_before(const Difference& a, const Difference& b) {
-  return std::tuple(a.step, a.what, a.order, a.rank) < std::tuple(b.step, b.what, b.order, b.rank);
-}
-
 double tolerance_of(const Tolerances& tolerances, Compared what) {
   switch (what) {
     case Compared::kLoss:
@@ -72,39 +68,13 @@ double tolerance_of(const Tolerances& tolerances, Compared what) {
       return kRateTolerance;
     case Compared::kWeight:
       return tolerances.weight;
+    case Compared::kCopy:
+      return 0.0;
   }
   throw InternalError("unknown comparison");
 }
 
 }  // namespace
-
-std::string text_of(Compared what) {
-  switch (what) {
-    case Compared::kLoss:
-      return "losses of micro-batches";
-    case Compared::kGradient:
-      return "gradients after their reduction";
-    case Compared::kStepLoss:
-      return "loss of the step";
-    case Compared::kNorm:
-      return "gradient norm";
-    case Compared::kRate:
-      return "learning rate";
-    case Compared::kWeight:
-      return "weights after the update";
-  }
-  throw InternalError("unknown comparison");
-}
-
-std::string text_of(const Difference& difference) {
-  const bool initial = difference.step == 0;
-  const std::string place = difference.place.empty() ? "" : fmt::format(" at {}", difference.place);
-  return fmt::format(
-      "{}: {}: rank {} (dp {}, pp {}, tp {}) has {:.9g}{} where one rank has {:.9g}; allowed is {:.2g}",
-      initial ? "initial weights" : fmt::format("step {}, {}", difference.step, text_of(difference.what)),
-      difference.name, difference.rank, difference.at.data, difference.at.pipeline, difference.at.tensor,
-      difference.found, place, difference.expected, difference.allowed);
-}
 
 void Reference::losses(int step, const StepValues& values) { this->step(step).losses = values.losses; }
 
@@ -201,6 +171,9 @@ void RankComparison::weights(int step, const StepValues& values) {
     difference.order = static_cast<std::int64_t>(global);
     const tensor::View weight = values.parameters.weight(i);
     compare(difference, values.parameters.table()[i], weight, {0, weight.count()}, whole, scale);
+    const std::string_view bytes(static_cast<const char*>(weight.data),
+                                 static_cast<std::size_t>(weight.count()) * tensor::size_of(weight.dtype));
+    held_.push_back({step, global, values.parameters.table()[i].box, difference.rank, difference.at, xxh3_64(bytes)});
   }
 }
 

@@ -2,9 +2,7 @@
 // What a rank of a layout did, held against what one rank did, value by value at every point of a step.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,20 +10,10 @@
 #include "libcore/parallel/data_parallel.h"
 #include "libcore/parallel/groups.h"
 #include "libcore/train/cut_down.h"
+#include "libcore/train/layout_report.h"
 #include "libcore/train/step.h"
 
 namespace convoy::train {
-
-// In the order of a step.
-enum class Compared {
-  kLoss,      // of each micro-batch, after its forward pass
-  kGradient,  // of each parameter, after their reduction
-  kStepLoss,  // of the global batch, as a run writes it
-  kNorm,      // of all gradients
-  kRate,      // of the update
-  kWeight,    // of each parameter, after the update
-};
-constexpr std::size_t kComparisons = 6;
 
 // Differences beyond these are no rounding. fp32 has 6e-8 of relative rounding; sums over a few hundred elements in
 // another order come to some 1e-6 of the largest value, and three updates carry that on.
@@ -37,39 +25,6 @@ struct Tolerances {
   double weight_scale = 1e-2;        // an update moves a weight by about the learning rate
   bool relative_to_weights = false;  // weights are held against the largest of their tensor, if that is more
 };
-
-// A value that is not the one of a single rank.
-struct Difference {
-  int step = 0;
-  Compared what = Compared::kLoss;
-  std::string name;   // of a tensor; "micro-batch 2 of replica 1"
-  std::string place;  // "[3, 5]": where in the whole tensor the largest difference is
-  int rank = 0;
-  parallel::Coordinates at;
-  double found = 0.0, expected = 0.0;
-  double allowed = 0.0;    // that it may differ
-  std::int64_t order = 0;  // among those of the same step and kind
-};
-
-struct Comparison {
-  std::int64_t compared = 0;   // values of all ranks and steps
-  std::int64_t different = 0;  // tensors, micro-batches, losses, norms or rates
-  double largest = 0.0;        // difference, relative to what `tolerance` is relative to
-  double tolerance = 0.0;      // of the first steps
-};
-
-struct LayoutReport {
-  std::array<Comparison, kComparisons> comparisons;  // by Compared
-  // The largest differences of each step, by Compared; step 0 holds the initial weights.
-  std::vector<std::array<double, kComparisons>> steps;
-  // The first one in the order of a step: gradients in the order of a backward pass, from the last parameter to the
-  // first, so that it names where things went wrong and not what followed from it.
-  std::optional<Difference> first;
-  bool equal() const { return !first; }
-};
-
-std::string text_of(Compared what);  // "gradients after their reduction"
-std::string text_of(const Difference& difference);
 
 // What a rank has at hand while it trains; each function below is called when the value is there.
 struct StepValues {
@@ -118,6 +73,7 @@ class RankComparison {
 
   // Adds what this rank found to `report`; the order in which ranks do it does not matter.
   void add_to(LayoutReport& report) const;
+  const std::vector<HeldWeight>& held() const { return held_; }
 
  private:
   const Tolerances& tolerances(int step) const { return step <= early_steps_ ? early_ : late_; }
@@ -133,6 +89,7 @@ class RankComparison {
   const Tolerances early_, late_;
   const int early_steps_;
   LayoutReport mine_;
+  std::vector<HeldWeight> held_;
 };
 
 }  // namespace convoy::train

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 
 #include "libcore/base/error.h"
@@ -33,8 +34,12 @@ SmallRun llama(const parallel::Layout& layout, std::int64_t micro_batches = 3) {
 void expect_equal(const SmallRun& run, const CheckSettings& settings = {}) {
   const LayoutReport report = check_layout(run, settings);
   EXPECT_TRUE(report.equal()) << text_of(*report.first);
-  for (const Comparison& comparison : report.comparisons) {
-    EXPECT_GT(comparison.compared, 0);
+  for (std::size_t i = 0; i < kComparisons; ++i) {
+    const Comparison& comparison = report.comparisons[i];
+    // A rank of a pipeline alone shares no weight with another one.
+    if (static_cast<Compared>(i) != Compared::kCopy || run.layout.data > 1) {
+      EXPECT_GT(comparison.compared, 0);
+    }
     EXPECT_EQ(comparison.different, 0);
     EXPECT_LE(comparison.largest, comparison.tolerance);
   }
@@ -334,6 +339,41 @@ TEST(CheckLayout, SeesEveryExchangeOfRowsThatIsLeftOut) {
       break;
     }
   }
+}
+
+// Sums the gradients a last bit wider on the second replica.
+class Nudged final : public support::PassingCommunicator {
+ public:
+  using PassingCommunicator::PassingCommunicator;
+
+ private:
+  void do_all_reduce(device::Stream& stream, const tensor::MutableView& data, comm::Reduction reduction) override {
+    PassingCommunicator::do_all_reduce(stream, data, reduction);
+    if (data.dtype != tensor::DType::kF32 || rank() == 0) return;
+    for (std::int64_t i = 0; i < data.count(); ++i) data.as<float>()[i] = std::nextafter(data.as<float>()[i], 1e9f);
+  }
+};
+
+// Far too little for a comparison of values.
+TEST(CheckLayout, SeesCopiesOfAWeightThatDifferInABit) {
+  CheckSettings settings;
+  settings.interfere = [](parallel::Groups& groups) { groups.data = std::make_unique<Nudged>(std::move(groups.data)); };
+  const LayoutReport report = check_layout(gpt2({.data = 2}), settings);
+  ASSERT_FALSE(report.equal());
+  EXPECT_EQ(report.first->what, Compared::kCopy);
+  EXPECT_EQ(report.first->step, 1);
+  EXPECT_THAT(text_of(*report.first), HasSubstr("rank 1 (dp 1, pp 0, tp 0) has other bits than rank 0"));
+  EXPECT_EQ(report.comparisons[static_cast<std::size_t>(Compared::kWeight)].different, 0);
+}
+
+// Two replicas hold both ends of a tied embedding: four copies of it, and two of every other weight, after the start
+// and three updates.
+TEST(CheckLayout, CountsTheCopiesOfAWeight) {
+  const SmallRun run = gpt2({.pipeline = 2, .data = 2, .zero = 1});
+  const LayoutReport report = check_layout(run);
+  EXPECT_TRUE(report.equal());
+  const auto tensors = static_cast<std::int64_t>(model::parameter_table(run.model).size());
+  EXPECT_EQ(report.comparisons[static_cast<std::size_t>(Compared::kCopy)].compared, 4 * (3 + (tensors - 1)));
 }
 
 TEST(CheckLayout, NamesTheTensorWhoseShareIsNotReduced) {

@@ -16,10 +16,10 @@ namespace {
 constexpr support::Tolerance kSummationOrder{.absolute = 1e-7, .relative = 1e-5};
 
 struct TinyModel {
-  explicit TinyModel(std::int64_t batch)
+  explicit TinyModel(std::int64_t batch, tensor::DType dtype = tensor::DType::kF32)
       : stream(ops::cpu_backend(), 1),
         config(model::parse_config(tiny_llama(), "tiny")),
-        parameters(model::parameter_table(config), tensor::DType::kF32, true),
+        parameters(model::parameter_table(config), dtype, true),
         partial_sums(*groups.tensor, {}),
         data_parallel(*groups.data, views(), {}, {}),
         optimizer(parameters, {}),
@@ -105,6 +105,44 @@ TEST_F(Accumulation, DividesByTheTargetsOfTheWholeBatch) {
   EXPECT_EQ(a.targets, b.targets);
   EXPECT_NEAR(a.loss, b.loss, 1e-5 * a.loss);
   EXPECT_TRUE(support::near(parts, whole, kSummationOrder));
+}
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double squares = 0.0, difference = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    squares += b[i] * b[i];
+    difference += (a[i] - b[i]) * (a[i] - b[i]);
+  }
+  return std::sqrt(difference / squares);
+}
+
+// 64 micro-batches of a bf16 model, one by one and added up in double, in bf16, and by the trainer: sums of 8 bits lose
+// what the trainer's do not.
+TEST_F(Accumulation, OfManyBf16MicroBatchesIsMadeInFp32) {
+  constexpr std::int64_t kCount = 64;
+  const data::BlendedSampler sampler({{dataset_->tokens(), 8, data::DataOrder::kSequential, 0}}, {});
+  const SampleRules rules{.vocabulary = kTinyVocabulary, .document_positions = false, .ignore_after = std::nullopt};
+  const auto gradients = [&](std::int64_t micro_batches, std::int64_t first) {
+    TinyModel tiny(1, tensor::DType::kBF16);
+    GlobalBatch global(micro_batches, 1, 8, rules);
+    global.load({&*dataset_, 1}, sampler, first);
+    tiny.run(global);
+    return tiny.gradients();
+  };
+  std::vector<double> exact, narrow;
+  for (std::int64_t i = 0; i < kCount; ++i) {
+    const std::vector<float> one = gradients(1, i);
+    exact.resize(one.size());
+    narrow.resize(one.size());
+    for (std::size_t e = 0; e < one.size(); ++e) {
+      const double part = static_cast<double>(one[e]) / static_cast<double>(kCount);
+      exact[e] += part;
+      narrow[e] = tensor::to_float(tensor::to_bf16(static_cast<float>(narrow[e] + part)));
+    }
+  }
+  const std::vector<float> ours = gradients(kCount, 0);
+  EXPECT_LT(distance({ours.begin(), ours.end()}, exact), 1e-5);
+  EXPECT_GT(distance(narrow, exact), 5e-3);
 }
 
 TEST_F(Accumulation, AFreshModelsLossIsNearTheLogarithmOfTheVocabulary) {
