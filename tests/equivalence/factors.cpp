@@ -121,6 +121,8 @@ std::vector<Factor> factors() {
       schedule_factor(),
       mesh_factor("zero", {0, 1, 2, 3}, [](Row& row, int stage) { row.options.layout.zero = stage; }),
       switch_factor("sequence parallel", [](Row& row) -> bool& { return row.options.layout.sequence_parallel; }),
+      text_factor("recompute", {"none", "selective", "full"},
+                  [](Row& row) -> std::string& { return row.options.layout.recompute; }),
       mesh_factor("micro-batch", {1, 2, 4}, [](Row& row, int size) { row.options.batch.micro_batch = size; }),
       text_factor("precision", {"fp32", "bf16", "fp16"},
                   [](Row& row) -> std::string& { return row.options.device.precision; }),
@@ -155,6 +157,7 @@ std::string text_of(const Row& row) {
   if (layout.zero > 0) text += fmt::format(" zero {}", layout.zero);
   if (layout.sequence_parallel) text += " sp";
   text += fmt::format(" mb {}", *row.options.batch.micro_batch);
+  if (layout.recompute != "none") text += fmt::format(" {}", layout.recompute);
   if (!layout.overlap) text += " no-overlap";
   if (layout.rank_order != "tp,pp,dp") text += fmt::format(" {}", layout.rank_order);
   text += fmt::format(" | {} {}", row.llama ? "llama" : "gpt2", row.options.device.precision);
@@ -198,7 +201,8 @@ train::SmallRun run_of(const Row& row) {
           .layout = resolved.layout,
           .sequence_length = resolved.sequence_length,
           .micro_batch = resolved.micro_batch,
-          .micro_batches = resolved.micro_batches};
+          .micro_batches = resolved.micro_batches,
+          .recompute = model::parse_recompute(row.options.layout.recompute)};
 }
 
 std::vector<Row> all_meshes() {

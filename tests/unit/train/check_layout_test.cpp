@@ -139,6 +139,27 @@ TEST(CheckLayout, InterleavedChunksTrainAlikeForAnyNumberOfMicroBatches) {
   expect_equal(cut_down(config, layout, 16, 2, 3));
 }
 
+// Of seven layers on two, three or four stages none is lost: every weight of the model is compared, the tied embedding
+// at both ends.
+TEST(CheckLayout, SevenLayersTrainAlikeOnStagesThatHaveUnlikeNumbersOfThem) {
+  using Split = std::vector<std::int64_t>;
+  for (const Split& split : {Split{4, 3}, Split{3, 2, 2}, Split{2, 2, 2, 1}, Split{1, 5, 1}}) {
+    SmallRun run = gpt2({}, 4);
+    run.model.layers = 7;
+    run.layout.pipeline = static_cast<int>(split.size());
+    run.layout.pipeline_split.clear();  // so that the layout cuts them, but for the last one
+    if (split.front() == 1) run.layout.pipeline_split = split;
+    SCOPED_TRACE(run.layout.pipeline);
+    for (std::size_t stage = 0; stage < split.size(); ++stage)
+      EXPECT_EQ(parallel::layers_of(run.layout, 7, static_cast<int>(stage)).size(), split[stage]);
+    const LayoutReport report = check_layout(run);
+    EXPECT_TRUE(report.equal()) << text_of(*report.first);
+    const std::int64_t embedding = run.model.vocabulary * run.model.width;
+    const std::int64_t weights = model::parameter_count(model::parameter_table(run.model)) + embedding;
+    EXPECT_EQ(report.comparisons[static_cast<std::size_t>(Compared::kWeight)].compared, 4 * weights);
+  }
+}
+
 TEST(CheckLayout, DocumentsOfASampleTrainAlike) {
   CheckSettings settings;
   settings.documents = true;

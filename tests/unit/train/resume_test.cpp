@@ -291,6 +291,21 @@ TEST_F(Resumed, AStopDuringASaveIsHonouredThen) {
   EXPECT_EQ(status_of(folder_ / "run")["last_checkpoint"], "checkpoints/step_000000002");
 }
 
+// As the third look, which the evaluation after step 2 is followed by.
+TEST_F(Resumed, AStopDuringAnEvaluationIsHonouredThenAndTheRunGoesOnToTheByte) {
+  options_.output.checkpoint_every = "";
+  options_.output.eval_every = 2;
+  config::RunOptions whole = options_;
+  whole.output.out = (folder_ / "whole").string();
+  train_tiny(whole);
+  stop_after(3);
+  EXPECT_EQ(status_of(folder_ / "run")["step"], 2);
+  EXPECT_EQ(status_of(folder_ / "run")["last_checkpoint"], "checkpoints/step_000000002");
+  EXPECT_EQ(rows_of(folder_ / "run", "eval").size(), 1u);
+  ASSERT_EQ(train_tiny(options_), ExitCode::kDone);
+  EXPECT_EQ(content_of(folder_ / "run/metrics.jsonl"), content_of(folder_ / "whole/metrics.jsonl"));
+}
+
 TEST_F(Resumed, TimeStopsARunToo) {
   options_.stop.after = 1e-9;
   EXPECT_EQ(train_tiny(options_), ExitCode::kRequeue);
