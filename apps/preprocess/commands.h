@@ -47,6 +47,8 @@ struct EncodeFlags {
   data::EncodeOptions encode_options() const;  // but out and threads
 };
 
+std::string verify_encoder_help();
+
 constexpr int kMostThreads = 1024;
 
 // `option` with a further check of its text: what `parse` throws is the problem.

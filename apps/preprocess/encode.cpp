@@ -21,7 +21,7 @@ namespace {
 struct Flags {
   EncodeFlags encode;
   std::optional<std::string> out, plan;
-  std::optional<std::int64_t> shard, threads;
+  std::optional<std::int64_t> shard, threads, verify_every;
 };
 
 // Of a run over everything: what the options cannot require, because a shard has it from its plan.
@@ -60,6 +60,7 @@ int run_all(const Flags& flags, const app::Session& session, const data::EncodeH
   data::EncodeOptions options = flags.encode.encode_options();
   options.out = *flags.out;
   options.threads = flags.threads ? static_cast<int>(*flags.threads) : default_threads();
+  options.verify_every = flags.verify_every.value_or(data::kVerifyEvery);
   const data::EncodeReport report = data::encode(options, hooks);
   summarize(report);
   for (const std::string& output : report.outputs) log_info(fmt::format("wrote {}.bin, .idx and .meta.json", output));
@@ -69,7 +70,7 @@ int run_all(const Flags& flags, const app::Session& session, const data::EncodeH
 
 int run_shard(const Flags& flags, const app::Session& session, const data::EncodeHooks& hooks) {
   const auto threads = flags.threads ? std::optional(static_cast<int>(*flags.threads)) : std::nullopt;
-  const data::ShardResult result = data::encode_shard(*flags.plan, *flags.shard, threads, hooks);
+  const data::ShardResult result = data::encode_shard(*flags.plan, *flags.shard, {.threads = threads, .verify_every = flags.verify_every}, hooks);
   if (result.was_complete) {
     log_info(fmt::format("shard {} of {} is complete already: {} documents, {} tokens; nothing was done", *flags.shard, *flags.plan,
                          result.report.documents, result.report.tokens));
@@ -104,6 +105,7 @@ std::vector<app::Option> options_of(Flags& f) {
       app::text("out", "PREFIX", f.out, "writes PREFIX.bin, PREFIX.idx and PREFIX.meta.json"),
       app::count("threads", f.threads, {1, kMostThreads},
                  fmt::format("threads that tokenize; the output does not depend on it [default: the processors here, {}]", default_threads())),
+      app::count("verify-encoder", f.verify_every, {0}, verify_encoder_help()),
       app::text("plan", "PLAN.json", f.plan, "encode one shard of this plan; inputs and options are the plan's").in("One element of a job array"),
       app::count("shard", f.shard, {0}, "which shard, from 0; in a job array \"$SLURM_ARRAY_TASK_ID\"").in("One element of a job array"),
   };

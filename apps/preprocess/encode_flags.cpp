@@ -38,6 +38,11 @@ std::vector<app::Option> EncodeFlags::options() {
   return options;
 }
 
+std::string verify_encoder_help() {
+  return fmt::format("one of N documents is encoded by the SentencePiece library, too, and other ids end the run with code 1; 0: none [default: {}]",
+                     data::kVerifyEvery);
+}
+
 data::EncodeOptions EncodeFlags::encode_options() const {
   if (dedup == "off" && std::find(given.begin(), given.end(), "--dedup-memory") != given.end())
     throw ConfigError("--dedup-memory: goes with --dedup report or drop; without them nothing is compared");

@@ -19,7 +19,7 @@ struct Flags {
   EncodeFlags encode;
   std::optional<std::int64_t> shards;
   std::string out_dir;
-  std::optional<std::int64_t> threads;
+  std::optional<std::int64_t> threads, verify_every;
 };
 
 struct Balance {
@@ -81,6 +81,7 @@ int run(const Flags& flags, const app::Session& session) {
   if (flags.out_dir.empty()) throw ConfigError("--out-dir is empty: expected a folder; . is this one");
   data::ShardPlan plan = data::make_plan(flags.encode.encode_options(), *flags.shards);
   plan.threads = flags.threads;
+  plan.verify_every = flags.verify_every;
   check_apart(plan, flags.out_dir);
   const Path path = Path(flags.out_dir) / "plan.json";
   ensure_directory(flags.out_dir);
@@ -111,6 +112,7 @@ std::vector<app::Option> options_of(Flags& f) {
       app::count("shards", f.shards, {1, data::kMostShards}, "into how many shards: as many elements as the job array will have").required(),
       app::text("out-dir", "DIR", f.out_dir, "writes DIR/plan.json; the shards will be beside it").required(),
       app::count("threads", f.threads, {1, kMostThreads}, "threads of an element, where encode --plan is not told otherwise"),
+      app::count("verify-encoder", f.verify_every, {0}, verify_encoder_help()),
   };
   options.insert(options.end(), own.begin(), own.end());
   return options;

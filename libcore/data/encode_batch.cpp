@@ -15,16 +15,22 @@ std::size_t split_of(std::uint64_t hash, const std::vector<double>& thresholds) 
 }
 
 BatchEncoder::BatchEncoder(const Tokenizer& tokenizer, const EncodeOptions& options)
-    : tokenizer_(tokenizer), parser_(options.keys), append_eos_(options.append_eos), prepend_bos_(options.prepend_bos), hashes_(options.dedup != Dedup::kOff) {
+    : tokenizer_(tokenizer),
+      verification_(tokenizer, options.verify_every),
+      parser_(options.keys),
+      append_eos_(options.append_eos),
+      prepend_bos_(options.prepend_bos),
+      hashes_(options.dedup != Dedup::kOff) {
   double sum = 0.0;
   for (const Split& split : options.splits) thresholds_.push_back(sum += split.share);
 }
 
-void BatchEncoder::add_document(std::string_view text, EncodedBatch& out) const {
+void BatchEncoder::add_document(std::string_view text, std::int64_t line, Tokenizer::Lane& lane, EncodedBatch& out) const {
   const std::size_t begin = out.ids.size();
   if (prepend_bos_) out.ids.push_back(tokenizer_.bos_id());
   const std::size_t first = out.ids.size();
-  tokenizer_.encode(text, out.ids);
+  lane.encode(text, out.ids);
+  if (auto what = verification_.look_at(text, lane); what && !out.difference) out.difference = {line, std::move(*what)};
   out.bytes_text += static_cast<std::int64_t>(text.size());
   if (out.ids.size() == first) {
     out.ids.resize(begin);
@@ -49,15 +55,16 @@ EncodedBatch BatchEncoder::encode(RawBatch& batch) const {
   out.bytes_in = static_cast<std::int64_t>(batch.bytes.size());
   const std::string_view bytes = batch.bytes;
   std::string text;
+  Tokenizer::Lane lane(tokenizer_);
   for (const RawRecord& record : batch.records) {
     const std::string_view raw = bytes.substr(record.begin, record.end - record.begin);
     if (batch.format == RecordFormat::kText) {
       out.invalid_utf8 += find_invalid_utf8(raw) != std::string_view::npos;
-      add_document(raw, out);
+      add_document(raw, record.line, lane, out);
     } else if (auto bad = parser_.parse(raw, text)) {
       out.bad.push_back({record.line, std::move(*bad)});
     } else {
-      add_document(text, out);
+      add_document(text, record.line, lane, out);
     }
   }
   return out;

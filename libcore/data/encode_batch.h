@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "libcore/data/encode_options.h"
+#include "libcore/data/encoder_verification.h"
 #include "libcore/data/json_record.h"
 #include "libcore/data/text_key.h"
 #include "libcore/data/tokenizer.h"
@@ -29,6 +31,11 @@ struct EncodedBatch {
   std::vector<std::int32_t> ids;
   std::vector<Document> documents;
   std::vector<BadLine> bad;
+  struct Difference {
+    std::int64_t line = 0;
+    std::string what;
+  };
+  std::optional<Difference> difference;  // our own fault (encoder_verification.h)
   std::int64_t lines = 0;
   std::int64_t empty = 0;
   std::int64_t bytes_in = 0;
@@ -43,9 +50,10 @@ class BatchEncoder {
   EncodedBatch encode(RawBatch& batch) const;  // const, and safe on many threads
 
  private:
-  void add_document(std::string_view text, EncodedBatch& out) const;
+  void add_document(std::string_view text, std::int64_t line, Tokenizer::Lane& lane, EncodedBatch& out) const;
 
   const Tokenizer& tokenizer_;
+  EncoderVerification verification_;
   RecordParser parser_;
   bool append_eos_, prepend_bos_, hashes_;
   std::vector<double> thresholds_;  // cumulative shares

@@ -48,6 +48,12 @@ void warn_if_lossy(const EncodeOptions& options, const Tokenizer& tokenizer) {
   }
 }
 
+void tell_if_slow(const EncodeOptions& options, const Tokenizer& tokenizer) {
+  if (tokenizer.left_to_library().empty()) return;
+  log_info(fmt::format("{}: {}; so the SentencePiece library encodes all of it, exactly but at about a tenth of the speed", options.tokenizer.string(),
+                       tokenizer.left_to_library()));
+}
+
 void check_place(const Path& out, const std::vector<Split>& splits) {
   const Path folder = out.parent_path();
   if (out.filename().empty()) throw ConfigError("--out: expected a prefix such as data/corpus, found a folder");

@@ -16,6 +16,9 @@ void check_options(const EncodeOptions& options, const Tokenizer& tokenizer);
 // Says what a tokenizer that does not give text back loses: a warning, or with allow_lossy a note.
 void warn_if_lossy(const EncodeOptions& options, const Tokenizer& tokenizer);
 
+// Says if the library encodes, because the tokenizer has what our own encoder leaves to it.
+void tell_if_slow(const EncodeOptions& options, const Tokenizer& tokenizer);
+
 // Makes the folder of `out`, and removes what runs of this host that were killed left of their writing. ConfigError if it names no prefix, or if a pair there may not be replaced.
 void check_place(const Path& out, const std::vector<Split>& splits);
 

@@ -26,6 +26,7 @@ struct Split {
 };
 
 constexpr std::int64_t kUsualDedupMemory = std::int64_t{256} << 20;
+constexpr std::int64_t kVerifyEvery = 10'000;  // costs below a hundredth of the time
 
 struct EncodeOptions {
   std::vector<std::string> inputs = {};
@@ -43,6 +44,7 @@ struct EncodeOptions {
   bool allow_lossy = false;
   Dedup dedup = Dedup::kOff;
   std::int64_t dedup_memory = kUsualDedupMemory;  // bytes; see duplicates.h. Decides no byte of the output
+  std::int64_t verify_every = kVerifyEvery;  // one of so many documents is encoded by the library, too; 0: none
 };
 
 // "train=0.99,valid=0.01": at least two names of letters, digits, - and _, each once; shares above 0 that sum to 1.

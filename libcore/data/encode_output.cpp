@@ -11,6 +11,14 @@
 #include "libcore/data/index_format.h"
 
 namespace convoy::data {
+namespace {
+
+std::string place_of(const InputFile& input, std::int64_t line) {
+  const std::string from = input.range && input.range->begin > 0 ? fmt::format(" from byte {} on", input.range->begin) : "";
+  return fmt::format("{}: line {}{}", shown_name(input), line, from);
+}
+
+}  // namespace
 
 EncodeOutput::EncodeOutput(EncodeOrigin origin) : origin_(std::move(origin)), lines_(origin_.files.size()) {
   const EncodeOptions& options = origin_.options;
@@ -38,8 +46,7 @@ void EncodeOutput::reject(std::size_t file, const BadLine& bad) {
   const EncodeOptions& options = origin_.options;
   const InputFile& input = origin_.files[file];
   ++report_.bad_records;
-  const std::string from = input.range && input.range->begin > 0 ? fmt::format(" from byte {} on", input.range->begin) : "";
-  const std::string what = fmt::format("{}: line {}{}: {}", shown_name(input), bad.line, from, bad.record.reason);
+  const std::string what = fmt::format("{}: {}", place_of(input, bad.line), bad.record.reason);
   if (options.on_error == OnError::kFail) {
     throw DataError(what + "; correct the line, or leave such lines out with --on-error skip or quarantine");
   }
@@ -53,7 +60,15 @@ void EncodeOutput::reject(std::size_t file, const BadLine& bad) {
   if (report_.bad_records == kShown + 1) log_warning("more bad records: they are counted, not shown");
 }
 
+void EncodeOutput::refuse(std::size_t file, const EncodedBatch::Difference& difference) const {
+  throw InternalError(fmt::format("{}: {}. This is a fault of this program, and nothing is written; please report it with the tokenizer "
+                                  "{} (sha256 {}) and this document",
+                                  place_of(origin_.files[file], difference.line), difference.what, origin_.options.tokenizer.string(),
+                                  origin_.tokenizer.sha256()));
+}
+
 void EncodeOutput::take(const EncodedBatch& batch) {
+  if (batch.difference) refuse(batch.file, *batch.difference);
   for (const BadLine& bad : batch.bad) reject(batch.file, bad);
   for (const EncodedBatch::Document& document : batch.documents) {
     outputs_[document.split]->add(std::span(batch.ids).subspan(document.begin, document.end - document.begin), document.key);

@@ -45,6 +45,7 @@ class EncodeOutput {
   std::int64_t quarantine_bytes() const { return quarantine_ ? static_cast<std::int64_t>(quarantine_->size()) : 0; }
 
  private:
+  [[noreturn]] void refuse(std::size_t file, const EncodedBatch::Difference& difference) const;
   void reject(std::size_t file, const BadLine& bad);
   void quarantine(std::size_t file, const BadLine& bad);
   std::string metadata(const SplitOutput& output, const PairSums& sums) const;

@@ -72,6 +72,7 @@ EncodeReport encode(const EncodeOptions& options, const EncodeHooks& hooks) {
   check_options(options, tokenizer);
   const std::vector<InputFile> files = expand_inputs(options.inputs);
   warn_if_lossy(options, tokenizer);
+  tell_if_slow(options, tokenizer);
   check_place(options.out, options.splits);
   EncodeOutput output({.options = options, .tokenizer = tokenizer, .files = files});
   encode_files(options, tokenizer, files, hooks, output);

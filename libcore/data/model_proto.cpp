@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <protozero/pbf_reader.hpp>
-#include <protozero/pbf_writer.hpp>
 
 #include "libcore/base/error.h"
 
@@ -15,8 +14,8 @@ using protozero::pbf_reader;
 
 // Field numbers of sentencepiece_model.proto.
 namespace field {
-constexpr protozero::pbf_tag_type kPieces = 1, kTrainer = 2, kNormalizer = 3, kSelfTest = 4;
-constexpr protozero::pbf_tag_type kPieceText = 1, kPieceKind = 3;
+constexpr protozero::pbf_tag_type kPieces = 1, kTrainer = 2, kNormalizer = 3;
+constexpr protozero::pbf_tag_type kPieceText = 1, kPieceScore = 2, kPieceKind = 3;
 constexpr protozero::pbf_tag_type kModelKind = 3, kSpaceIsSuffix = 24, kByteFallback = 35;
 constexpr protozero::pbf_tag_type kName = 1, kCharacterMap = 2, kDummyPrefix = 3, kExtraSpaces = 4, kEscapeSpaces = 5;
 }  // namespace field
@@ -38,6 +37,7 @@ ModelPiece read_piece(pbf_reader reader) {
   while (reader.next()) {
     switch (reader.tag()) {
       case field::kPieceText: piece.text = reader.get_string(); break;
+      case field::kPieceScore: piece.score = reader.get_float(); break;
       case field::kPieceKind: piece.kind = static_cast<PieceKind>(kind_number(reader, 1, 6, "piece type")); break;
       default: reader.skip();
     }
@@ -60,7 +60,7 @@ void read_normalizer(pbf_reader reader, ModelProto& model) {
   while (reader.next()) {
     switch (reader.tag()) {
       case field::kName: model.normalizer_name = reader.get_string(); break;
-      case field::kCharacterMap: model.has_character_map = reader.get_view().size() > 0; break;
+      case field::kCharacterMap: model.character_map = reader.get_string(); break;
       case field::kDummyPrefix: model.add_dummy_prefix = reader.get_bool(); break;
       case field::kExtraSpaces: model.remove_extra_spaces = reader.get_bool(); break;
       case field::kEscapeSpaces: model.escape_spaces = reader.get_bool(); break;
@@ -102,24 +102,6 @@ ModelProto parse_model(std::string_view bytes) {
   }
   if (model.pieces.empty()) refuse("it has no pieces");
   return model;
-}
-
-std::string without_dummy_prefix(std::string_view bytes) {
-  std::string copy;
-  protozero::pbf_writer writer(copy);
-  pbf_reader reader(bytes.data(), bytes.size());
-  while (reader.next()) {
-    if (reader.tag() == field::kSelfTest || reader.wire_type() != protozero::pbf_wire_type::length_delimited) {
-      reader.skip();
-      continue;
-    }
-    const auto tag = reader.tag();
-    writer.add_message(tag, reader.get_view());
-  }
-  // A message that occurs twice is merged, so this overrides one field of the specification above.
-  protozero::pbf_writer normalizer(writer, field::kNormalizer);
-  normalizer.add_bool(field::kDummyPrefix, false);
-  return copy;
 }
 
 }  // namespace convoy::data

@@ -18,6 +18,7 @@ std::string name_of(ModelKind kind);  // "unigram", "bpe", "word", "char"
 struct ModelPiece {
   std::string text;
   PieceKind kind = PieceKind::kNormal;
+  float score = 0.0F;
 };
 
 struct ModelProto {
@@ -26,7 +27,7 @@ struct ModelProto {
   bool byte_fallback = false;
   bool space_is_suffix = false;  // treat_whitespace_as_suffix
   std::string normalizer_name;
-  bool has_character_map = false;  // a rule table other than identity
+  std::string character_map;  // rules of character_rules.h; empty: identity
   bool add_dummy_prefix = true;
   bool remove_extra_spaces = true;
   bool escape_spaces = true;
@@ -34,8 +35,5 @@ struct ModelProto {
 
 // Throws DataError with a clause ("is no SentencePiece model: ...") if the bytes are no such message.
 ModelProto parse_model(std::string_view bytes);
-
-// The same model without the blank that is put before a text, and without its self-test (which expects that blank).
-std::string without_dummy_prefix(std::string_view bytes);
 
 }  // namespace convoy::data

@@ -39,12 +39,13 @@ Tokenizer planned_tokenizer(const ShardPlan& plan) {
                               name, plan.tokenizer_sha256, tokenizer.sha256()));
 }
 
-EncodeOptions options_of(const ShardPlan& plan, const Path& prefix, std::optional<int> threads) {
+EncodeOptions options_of(const ShardPlan& plan, const Path& prefix, const ElementOptions& own) {
   EncodeOptions options = plan.options;
   options.out = prefix;
-  options.threads = threads        ? *threads
+  options.threads = own.threads    ? *own.threads
                     : plan.threads ? static_cast<int>(*plan.threads)
                                    : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  options.verify_every = own.verify_every.value_or(plan.verify_every.value_or(kVerifyEvery));
   return options;
 }
 
@@ -78,7 +79,7 @@ ShardResult commit(const ShardPlan& plan, const Path& plan_file, std::int64_t sh
 
 }  // namespace
 
-ShardResult encode_shard(const Path& plan_file, std::int64_t shard, std::optional<int> threads, const EncodeHooks& hooks) {
+ShardResult encode_shard(const Path& plan_file, std::int64_t shard, const ElementOptions& own, const EncodeHooks& hooks) {
   const ShardPlan plan = read_plan(plan_file);
   check_number(plan, plan_file, shard);
   ShardState state = look_at_shard(plan, plan_file, shard);
@@ -90,8 +91,9 @@ ShardResult encode_shard(const Path& plan_file, std::int64_t shard, std::optiona
   const Shard& pieces = plan.shards[static_cast<std::size_t>(shard)];
   check_unchanged(plan, pieces, Look::kInside);
   const Tokenizer tokenizer = planned_tokenizer(plan);
-  const EncodeOptions options = options_of(plan, prefix, threads);
+  const EncodeOptions options = options_of(plan, prefix, own);
   check_options(options, tokenizer);
+  tell_if_slow(options, tokenizer);
   const std::vector<InputFile> files = files_of(plan, pieces);
   EncodeOutput output({.options = options, .tokenizer = tokenizer, .files = files, .plan = origin_text(plan, shard)});
   encode_files(options, tokenizer, files, hooks, output);

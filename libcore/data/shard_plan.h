@@ -36,10 +36,11 @@ using Shard = std::vector<ShardPiece>;  // none: the shard is empty, which is le
 
 struct ShardPlan {
   std::string id;         // see plan_id()
-  EncodeOptions options;  // but inputs, threads and out, which are not the plan's; tokenizer as the user spelled it
+  EncodeOptions options;  // but inputs, threads, verify_every and out, which are not the plan's; tokenizer as the user spelled it
   std::string tokenizer_path;  // absolute
   std::string tokenizer_sha256;
-  std::optional<std::int64_t> threads;  // of an element, where it is not told another number; no part of the id
+  // Of an element, where it is not told otherwise; no part of the id.
+  std::optional<std::int64_t> threads, verify_every;
   std::vector<PlannedInput> inputs;
   std::vector<Shard> shards;
 };

@@ -181,6 +181,8 @@ void check_memory(const ShardPlan& plan, const JsonFile& file) {
                               file.remedy));
 }
 
+std::string number_or_null(std::optional<std::int64_t> number) { return number ? std::to_string(*number) : "null"; }
+
 void check_counts(const ShardPlan& plan, const JsonFile& file) {
   const auto shards = static_cast<std::int64_t>(plan.shards.size());
   if (plan.inputs.empty()) throw DataError(fmt::format("{}: \"inputs\" is empty, expected one at least: {}", file.name, file.remedy));
@@ -195,8 +197,8 @@ std::string plan_id(const ShardPlan& plan) { return xxh3_128_hex(body_text(plan)
 std::string plan_text(const ShardPlan& plan) {
   const std::string memory =
       plan.options.dedup == Dedup::kOff ? "" : fmt::format(" \"dedup_memory\": {},", plan.options.dedup_memory);
-  return fmt::format("{{\n\"format\": \"{}\", \"format_version\": {}, \"id\": \"{}\", \"threads\": {},{}\n{}", kFormat, kFormatVersion, plan.id,
-                     plan.threads ? std::to_string(*plan.threads) : "null", memory, body_text(plan));
+  return fmt::format("{{\n\"format\": \"{}\", \"format_version\": {}, \"id\": \"{}\", \"threads\": {}, \"verify_encoder\": {},{}\n{}", kFormat, kFormatVersion,
+                     plan.id, number_or_null(plan.threads), number_or_null(plan.verify_every), memory, body_text(plan));
 }
 
 ShardPlan parse_plan(std::string_view text, std::string_view where) {
@@ -206,6 +208,7 @@ ShardPlan parse_plan(std::string_view text, std::string_view where) {
   ShardPlan plan;
   plan.id = text_field(json, "id", file);
   if (!is_null_field(json, "threads")) plan.threads = count_field(json, "threads", file);
+  if (!is_null_field(json, "verify_encoder")) plan.verify_every = count_field(json, "verify_encoder", file);
   const Json& tokenizer = object_field(json, "tokenizer", file);
   plan.options = options_of(object_field(json, "options", file), file);
   if (!is_null_field(json, "dedup_memory")) plan.options.dedup_memory = count_field(json, "dedup_memory", file);

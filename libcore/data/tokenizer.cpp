@@ -4,18 +4,19 @@
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
+#include <mutex>
+
 #include "libcore/base/checksum.h"
 #include "libcore/base/error.h"
 #include "libcore/base/json.h"
+#include "libcore/base/log.h"
 #include "libcore/data/model_proto.h"
-#include "libcore/data/segmenter.h"
+#include "libcore/data/piece_encoder.h"
 
 namespace convoy::data {
 namespace {
 
 using sentencepiece::SentencePieceProcessor;
-
-constexpr std::size_t kSegmentBytes = 4096;  // the library is fastest on a few KiB, whose symbols stay in the cache
 
 void load(const std::string& bytes, SentencePieceProcessor& processor) {
   const auto status = processor.LoadFromSerializedProto(bytes);
@@ -32,18 +33,19 @@ std::string shown(std::string_view text) {
 }  // namespace
 
 struct Tokenizer::Content {
-  SentencePieceProcessor whole;         // texts and first segments
-  SentencePieceProcessor continuation;  // later segments: puts no blank before them
-  Segmenter segmenter;
+  SentencePieceProcessor processor;
+  PieceEncoder encoder;
+  std::once_flag told;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<EncoderRoom>> rooms;  // that no thread uses now; guarded by `mutex`
   TokenizerFacts facts;
   std::string sha256;
   std::string lossy_reason;
 
-  Content(const std::string& bytes, const ModelProto& model) : segmenter(model) {
-    load(bytes, whole);
-    if (segmenter.can_cut()) load(without_dummy_prefix(bytes), continuation);
+  Content(const std::string& bytes, const ModelProto& model) : encoder(model) {
+    load(bytes, processor);
     facts = {.kind = name_of(model.kind), .normalizer = model.normalizer_name, .add_dummy_prefix = model.add_dummy_prefix,
-             .unk_id = whole.unk_id(), .pad_id = whole.pad_id()};
+             .unk_id = processor.unk_id(), .pad_id = processor.pad_id()};
     sha256 = sha256_hex(bytes);
     lossy_reason = probe();
   }
@@ -51,7 +53,7 @@ struct Tokenizer::Content {
   std::string round_trip(std::string_view text) const {
     std::vector<int> ids;
     std::string back;
-    if (!whole.Encode(text, &ids).ok() || !whole.Decode(ids, &back).ok()) return {};
+    if (!processor.Encode(text, &ids).ok() || !processor.Decode(ids, &back).ok()) return {};
     return back;
   }
 
@@ -78,24 +80,50 @@ Tokenizer::Tokenizer(const Path& model) {
 Tokenizer::~Tokenizer() = default;
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 
-std::int64_t Tokenizer::vocabulary() const { return content_->whole.GetPieceSize(); }
-std::int32_t Tokenizer::eos_id() const { return content_->whole.eos_id(); }
-std::int32_t Tokenizer::bos_id() const { return content_->whole.bos_id(); }
+std::int64_t Tokenizer::vocabulary() const { return content_->processor.GetPieceSize(); }
+std::int32_t Tokenizer::eos_id() const { return content_->processor.eos_id(); }
+std::int32_t Tokenizer::bos_id() const { return content_->processor.bos_id(); }
 const std::string& Tokenizer::sha256() const { return content_->sha256; }
 const TokenizerFacts& Tokenizer::facts() const { return content_->facts; }
 const std::string& Tokenizer::lossy_reason() const { return content_->lossy_reason; }
 
-void Tokenizer::encode(std::string_view text, std::vector<std::int32_t>& ids) const {
-  thread_local std::vector<int> part;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = content_->segmenter.next_cut(text, std::min(text.size(), begin + kSegmentBytes));
-    const SentencePieceProcessor& processor = begin == 0 ? content_->whole : content_->continuation;
-    const auto status = processor.Encode(text.substr(begin, end - begin), &part);
-    check(status.ok(), "the library encodes any bytes");
-    ids.insert(ids.end(), part.begin(), part.end());
-    begin = end;
+const std::string& Tokenizer::left_to_library() const { return content_->encoder.left_to_library(); }
+
+void Tokenizer::encode(std::string_view text, std::vector<std::int32_t>& ids) const { Lane(*this).encode(text, ids); }
+
+void Tokenizer::encode_by_library(std::string_view text, std::vector<std::int32_t>& ids) const {
+  std::vector<int> part;
+  const auto status = content_->processor.Encode(text, &part);
+  check(status.ok(), "the library encodes any bytes");
+  ids.insert(ids.end(), part.begin(), part.end());
+}
+
+Tokenizer::Lane::Lane(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {
+  if (!tokenizer.left_to_library().empty()) return;
+  const std::lock_guard lock(tokenizer.content_->mutex);
+  auto& rooms = tokenizer.content_->rooms;
+  if (rooms.empty()) {
+    room_ = std::make_unique<EncoderRoom>();
+  } else {
+    room_ = std::move(rooms.back());
+    rooms.pop_back();
   }
-  if (part.capacity() > (std::size_t{1} << 20)) std::vector<int>().swap(part);
+}
+
+Tokenizer::Lane::~Lane() {
+  if (!room_) return;
+  const std::lock_guard lock(tokenizer_.content_->mutex);
+  tokenizer_.content_->rooms.push_back(std::move(room_));
+}
+
+void Tokenizer::Lane::encode(std::string_view text, std::vector<std::int32_t>& ids) {
+  if (room_) {
+    if (tokenizer_.content_->encoder.encode(text, *room_, ids)) return;
+    std::call_once(tokenizer_.content_->told, [] {
+      log_info("some texts hold an unused piece of the tokenizer that comes apart in several ways; the SentencePiece library encodes them");
+    });
+  }
+  tokenizer_.encode_by_library(text, ids);
 }
 
 std::string Tokenizer::decode(const std::vector<std::int32_t>& ids) const {
@@ -106,14 +134,14 @@ std::string Tokenizer::decode(const std::vector<std::int32_t>& ids) const {
                                 id, vocabulary()));
   }
   std::string text;
-  const auto status = content_->whole.Decode(ids, &text);
+  const auto status = content_->processor.Decode(ids, &text);
   check(status.ok(), "the library decodes any ids of its vocabulary");
   return text;
 }
 
 std::string Tokenizer::piece(std::int32_t id) const {
   check(id >= 0 && id < vocabulary(), "a piece's id is below the vocabulary");
-  return content_->whole.IdToPiece(id);
+  return content_->processor.IdToPiece(id);
 }
 
 }  // namespace convoy::data

@@ -12,6 +12,8 @@
 
 namespace convoy::data {
 
+struct EncoderRoom;
+
 // What a dataset's metadata record about its tokenizer.
 struct TokenizerFacts {
   std::string kind;        // "bpe", "unigram", "word", "char"
@@ -36,10 +38,28 @@ class Tokenizer {
   // Why encode followed by decode may not give the text back (a clause for a message), or empty if a probe came back whole.
   const std::string& lossy_reason() const;
 
-  // Appends the ids of `text` (any bytes) to `ids`, exactly those of the SentencePiece library, without BOS and EOS. Long
-  // texts are encoded in segments where that is exact (segmenter.h), else by one call of the library, which then takes about
-  // a hundred bytes of memory for each byte of text.
+  // Appends the ids of `text` (any bytes) to `ids`, exactly those of the SentencePiece library, without BOS and EOS. They are
+  // found by piece_encoder.h, or by the library where that leaves a model or a text to it: then a call takes about a hundred
+  // bytes of memory for each byte of text.
   void encode(std::string_view text, std::vector<std::int32_t>& ids) const;
+  // The same, always by the library.
+  void encode_by_library(std::string_view text, std::vector<std::int32_t>& ids) const;
+  // Why the library encodes all texts, as a clause, or empty.
+  const std::string& left_to_library() const;
+
+  // For one thread with many texts: what it learnt of one serves the next ones. Refers to the tokenizer.
+  class Lane {
+   public:
+    explicit Lane(const Tokenizer& tokenizer);
+    ~Lane();
+    Lane(const Lane&) = delete;
+    Lane& operator=(const Lane&) = delete;
+    void encode(std::string_view text, std::vector<std::int32_t>& ids);
+
+   private:
+    const Tokenizer& tokenizer_;
+    std::unique_ptr<EncoderRoom> room_;  // taken from the tokenizer, and given back
+  };
   std::string decode(const std::vector<std::int32_t>& ids) const;
   std::string piece(std::int32_t id) const;
 

@@ -35,7 +35,7 @@ class ShardEncoderTest : public testing::Test {
   // Plans, encodes every shard and merges to folder/merged.
   EncodeReport by_shards(const EncodeOptions& options, std::int64_t shards) const {
     const Path plan = write_plan(options, shards);
-    for (std::int64_t shard = 0; shard < shards; ++shard) encode_shard(plan, shard, 1, {});
+    for (std::int64_t shard = 0; shard < shards; ++shard) encode_shard(plan, shard, {.threads = 1}, {});
     return merge_shards(plan, folder / "merged", {});
   }
   Path write_plan(const EncodeOptions& options, std::int64_t shards) const {
@@ -123,7 +123,7 @@ TEST_F(ShardEncoderTest, ABadRecordNamesTheByteItsLinesAreCountedFrom) {
   folder.write("x.jsonl", good + good + good + "{bad\n");
   const Path plan = write_plan(options_for({(folder / "x.jsonl").string()}), 2);
   // Half of 56 bytes is 28; the next line begins at 34.
-  EXPECT_THAT(message_of<DataError>([&] { encode_shard(plan, 1, 1, {}); }), AllOf(HasSubstr("x.jsonl"), HasSubstr("line 2 from byte 34 on")));
+  EXPECT_THAT(message_of<DataError>([&] { encode_shard(plan, 1, {.threads = 1}, {}); }), AllOf(HasSubstr("x.jsonl"), HasSubstr("line 2 from byte 34 on")));
 }
 
 TEST_F(ShardEncoderTest, NoDocumentsAtAllAreRefusedByTheMergeAsByOneRun) {
@@ -142,10 +142,10 @@ TEST_F(ShardEncoderTest, MoreThanAThousandShardsMostlyEmpty) {
 
 TEST_F(ShardEncoderTest, ACompleteShardIsLeftAsItIs) {
   const Path plan = write_plan(options_for({golden_input("a.jsonl")}), 2);
-  EXPECT_FALSE(encode_shard(plan, 1, 1, {}).was_complete);
+  EXPECT_FALSE(encode_shard(plan, 1, {.threads = 1}, {}).was_complete);
   const Path prefix = shard_prefix(plan, 1);
   const auto written = std::filesystem::last_write_time(bin_path(prefix));
-  const ShardResult again = encode_shard(plan, 1, 1, {});
+  const ShardResult again = encode_shard(plan, 1, {.threads = 1}, {});
   EXPECT_TRUE(again.was_complete);
   EXPECT_EQ(again.report.documents, IndexedDataset(prefix, false).documents());
   EXPECT_EQ(std::filesystem::last_write_time(bin_path(prefix)), written);
@@ -156,12 +156,12 @@ TEST_F(ShardEncoderTest, AShardThatLacksAFileOrHasAnotherSizeIsMissingAndEncoded
   const Path plan_file = write_plan(options_for({golden_input("a.jsonl")}), 2);
   const ShardPlan plan = read_plan(plan_file);
   const Path prefix = shard_prefix(plan_file, 0);
-  encode_shard(plan_file, 0, 1, {});
+  encode_shard(plan_file, 0, {.threads = 1}, {});
   const std::string bin = golden::content(bin_path(prefix));
   for (const Path& lost : {record_path(prefix), meta_path(prefix), bin_path(prefix), idx_path(prefix)}) {
     std::filesystem::remove(lost);
     EXPECT_FALSE(look_at_shard(plan, plan_file, 0).complete()) << lost;
-    EXPECT_FALSE(encode_shard(plan_file, 0, 1, {}).was_complete) << lost;
+    EXPECT_FALSE(encode_shard(plan_file, 0, {.threads = 1}, {}).was_complete) << lost;
     EXPECT_TRUE(look_at_shard(plan, plan_file, 0).complete()) << lost;
     EXPECT_EQ(golden::content(bin_path(prefix)), bin);
   }
@@ -171,7 +171,7 @@ TEST_F(ShardEncoderTest, AShardThatLacksAFileOrHasAnotherSizeIsMissingAndEncoded
     std::filesystem::remove(lost);
     EXPECT_FALSE(look_at_shard(plan, plan_file, 0).complete());
   }
-  EXPECT_FALSE(encode_shard(plan_file, 0, 1, {}).was_complete);
+  EXPECT_FALSE(encode_shard(plan_file, 0, {.threads = 1}, {}).was_complete);
   std::filesystem::resize_file(bin_path(prefix), bin.size() - 2);
   EXPECT_THAT(look_at_shard(plan, plan_file, 0).flaw, AllOf(HasSubstr("shard-00000.bin"), HasSubstr("bytes")));
   for (const char* record : {"", "{}", "null", "{\"format_version\":1}", "{\"format_version\":9}"}) {
@@ -182,7 +182,7 @@ TEST_F(ShardEncoderTest, AShardThatLacksAFileOrHasAnotherSizeIsMissingAndEncoded
 
 TEST_F(ShardEncoderTest, AShardOfAnotherPlanIsMissingAndReplaced) {
   EncodeOptions options = options_for({golden_input("a.jsonl")});
-  encode_shard(write_plan(options, 2), 0, 1, {});
+  encode_shard(write_plan(options, 2), 0, {.threads = 1}, {});
   options.append_eos = false;
   encode(options, {});
   const Path plan_file = write_plan(options, 2);
@@ -195,9 +195,9 @@ TEST_F(ShardEncoderTest, AShardOfAnotherPlanIsMissingAndReplaced) {
 
 TEST_F(ShardEncoderTest, AnEmptyShardLeavesNoPairOfAnotherPlanBehind) {
   EncodeOptions options = options_for({folder.write("x.txt", "one document").string()});
-  encode_shard(write_plan(options, 1), 0, 1, {});
+  encode_shard(write_plan(options, 1), 0, {.threads = 1}, {});
   const Path plan = write_plan(options, 3);  // the middle one has the document
-  EXPECT_EQ(encode_shard(plan, 0, 1, {}).report.documents, 0);
+  EXPECT_EQ(encode_shard(plan, 0, {.threads = 1}, {}).report.documents, 0);
   EXPECT_THAT(names_in(folder / "shards"), testing::UnorderedElementsAre("plan.json", "shard-00000.json"));
 }
 
@@ -205,7 +205,7 @@ TEST_F(ShardEncoderTest, AnInputThatChangedIsRefusedWithWhatWasExpected) {
   const Path input = folder.write("x.jsonl", "{\"text\": \"one\"}\n{\"text\": \"two\"}\n");
   const Path plan = write_plan(options_for({input.string()}), 2);
   const auto time = std::filesystem::last_write_time(input);
-  const auto refusal = [&] { return message_of<DataError>([&] { encode_shard(plan, 0, 1, {}); }); };
+  const auto refusal = [&] { return message_of<DataError>([&] { encode_shard(plan, 0, {.threads = 1}, {}); }); };
   std::filesystem::last_write_time(input, time + std::chrono::seconds(1));
   EXPECT_THAT(refusal(), AllOf(HasSubstr("x.jsonl"), HasSubstr("time of modification")));
   folder.write("x.jsonl", "{\"text\": \"one\"}\n{\"text\": \"TWO\"}\n");
@@ -223,9 +223,9 @@ TEST_F(ShardEncoderTest, ATokenizerThatChangedIsRefused) {
   options.tokenizer = folder.write("t.model", golden::content(golden::folder() / "models/bpe.model"));
   const Path plan = write_plan(options, 1);
   folder.write("t.model", golden::content(golden::folder() / "models/uni.model"));
-  EXPECT_THAT(message_of<DataError>([&] { encode_shard(plan, 0, 1, {}); }), AllOf(HasSubstr("t.model"), HasSubstr("sha256")));
+  EXPECT_THAT(message_of<DataError>([&] { encode_shard(plan, 0, {.threads = 1}, {}); }), AllOf(HasSubstr("t.model"), HasSubstr("sha256")));
   std::filesystem::remove(folder / "t.model");
-  EXPECT_THAT(message_of<DataError>([&] { encode_shard(plan, 0, 1, {}); }), AllOf(HasSubstr("t.model"), HasSubstr("gone")));
+  EXPECT_THAT(message_of<DataError>([&] { encode_shard(plan, 0, {.threads = 1}, {}); }), AllOf(HasSubstr("t.model"), HasSubstr("gone")));
 }
 
 TEST_F(ShardEncoderTest, APlanHoldsAbsolutePathsAndTheNamesAsSpelled) {

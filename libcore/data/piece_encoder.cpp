@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/data/piece_encoder.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+
+#include "libcore/base/checksum.h"
+
+namespace convoy::data {
+namespace {
+
+constexpr std::size_t kPartBytes = std::size_t{16} << 10;  // of text, normalised and encoded at a time: stays in the cache
+constexpr std::size_t kPadding = 16;                       // a unit's key is read at once
+constexpr std::size_t kMostIdsOfAByte = 3;                 // a blank that is no piece is three bytes
+constexpr std::size_t kAtOnce = 32;                        // units whose places are fetched before the first is looked up
+constexpr std::size_t kRoomToKeep = std::size_t{4} << 20;
+
+}  // namespace
+
+struct PieceEncoder::Part {
+  std::size_t bytes = 0;   // done
+  std::size_t ids = 0;     // in room.ids
+  bool is_exact = true;
+};
+
+struct PieceEncoder::Unit {
+  const char* begin = nullptr;
+  std::size_t bytes = 0;
+  std::int32_t single = -1;  // its id, if it is one ASCII character that is a piece
+  UnitKey key;               // of at most UnitKey::kMostBytes
+
+  std::string_view text() const { return {begin, bytes}; }
+};
+
+PieceEncoder::PieceEncoder(const ModelProto& model) : vocabulary_(vocabulary_of(model)) {
+  if (!left_to_library().empty()) return;
+  normalizer_ = std::make_unique<TextNormalizer>(model, vocabulary_);
+  splitter_ = std::make_unique<UnitSplitter>(vocabulary_);
+  if (vocabulary_.kind == ModelKind::kBpe) {
+    merger_ = std::make_unique<BpeMerger>(vocabulary_);
+  } else {
+    lattice_ = std::make_unique<UnigramLattice>(vocabulary_);
+  }
+  single_ids_.fill(-1);
+  for (const TextPiece& piece : vocabulary_.pieces) {
+    const bool is_met = merger_ ? piece.kind != PieceKind::kUserDefined : piece.kind != PieceKind::kUnused;
+    const auto byte = static_cast<unsigned char>(piece.text[0]);
+    if (piece.text.size() == 1 && byte < 0x80 && is_met) single_ids_[byte] = piece.id;
+  }
+}
+
+inline void PieceEncoder::advance(const std::int32_t* begin, const std::int32_t* end, EncoderRoom& room) const {
+  if (!lattice_) return;
+  for (const std::int32_t* id = begin; id != end; ++id) lattice_->advance(room.score, *id);
+}
+
+// Null if the text must be left to the library.
+std::int32_t* PieceEncoder::encode_new_unit(const Unit& unit, EncoderRoom& room, std::int32_t* out) const {
+  const std::string_view text = unit.text();
+  room.unit.clear();
+  float reach = FLT_MAX;
+  if (merger_) {
+    if (!merger_->encode(text, room.merges, room.unit)) return nullptr;
+  } else {
+    const float before = std::abs(room.score);
+    const bool all_pieces = lattice_->encode(text, room.score, room.paths, room.unit);
+    const bool may_be_known = all_pieces && text.size() <= KnownLongUnit::kMostBytes;
+    reach = may_be_known ? lattice_->reach(text, room.paths) : -1.0F;
+    if (before > reach) reach = -1.0F;  // this path is no other text's
+  }
+  if (reach >= 0.0F && text.size() <= KnownLongUnit::kMostBytes) {
+    if (text.size() <= UnitKey::kMostBytes && room.unit.size() <= KnownUnit::kMostIds) {
+      room.cache.add(unit.key, room.unit, reach);
+    } else {
+      room.cache.add_long(text, unit.key.hash, room.unit, reach);
+    }
+  }
+  return std::copy(room.unit.begin(), room.unit.end(), out);
+}
+
+// One of many bytes, or of many ids, or a new one.
+std::int32_t* PieceEncoder::encode_long_unit(Unit unit, EncoderRoom& room, std::int32_t* out) const {
+  const std::string_view text = unit.text();
+  if (text.size() > KnownLongUnit::kMostBytes) return encode_new_unit(unit, room, out);
+  if (text.size() > UnitKey::kMostBytes) unit.key.hash = xxh3_64(text);
+  const KnownLongUnit* const known = room.cache.find_long(text, unit.key.hash);
+  if (known == nullptr || !holds(known->reach, room)) return encode_new_unit(unit, room, out);
+  std::copy_n(known->ids.begin(), known->count, out);
+  advance(out, out + known->count, room);
+  return out + known->count;
+}
+
+inline PieceEncoder::Unit PieceEncoder::unit_of(const char* begin, const char* end, const EncoderRoom& room) const {
+  Unit unit{.begin = begin, .bytes = static_cast<std::size_t>(end - begin), .key = {}};
+  if (unit.bytes == 1) unit.single = single_ids_[static_cast<unsigned char>(*begin)];
+  if (unit.single >= 0 || unit.bytes > UnitKey::kMostBytes) return unit;
+  unit.key = UnitKey::of(begin, unit.bytes);
+  room.cache.prefetch(unit.key);
+  return unit;
+}
+
+inline std::int32_t* PieceEncoder::encode_unit(const Unit& unit, EncoderRoom& room, std::int32_t* out) const {
+  if (unit.single >= 0) {
+    *out = unit.single;
+    advance(out, out + 1, room);
+    return out + 1;
+  }
+  if (unit.bytes > UnitKey::kMostBytes) return encode_long_unit(unit, room, out);
+  const KnownUnit* const known = room.cache.find(unit.key);
+  if (known == nullptr || !holds(known->reach, room)) [[unlikely]] return encode_long_unit(unit, room, out);
+  for (std::size_t i = 0; i < KnownUnit::kMostIds; ++i) out[i] = known->id(i);
+  advance(out, out + known->count(), room);
+  return out + known->count();
+}
+
+PieceEncoder::Part PieceEncoder::encode_part(bool is_last, EncoderRoom& room) const {
+  const std::size_t bytes = room.text.size();
+  if (const std::size_t most = bytes * kMostIdsOfAByte + kPadding; room.ids.size() < most) room.ids.resize(most);
+  room.text.append(kPadding, '\0');
+  std::int32_t* out = room.ids.data();
+  Part part;
+  std::array<Unit, kAtOnce> units;
+  std::size_t waiting = 0;
+  const auto encode_waiting = [&] {
+    for (std::size_t i = 0; i < waiting && part.is_exact; ++i) {
+      std::int32_t* const next = encode_unit(units[i], room, out);
+      part.is_exact = next != nullptr;
+      if (part.is_exact) out = next;
+    }
+    waiting = 0;
+  };
+  const auto on_unit = [&](const char* begin, const char* end) {
+    units[waiting++] = unit_of(begin, end, room);
+    if (waiting == kAtOnce) encode_waiting();
+  };
+  const auto on_symbol = [&](std::int32_t id) {
+    encode_waiting();
+    *out++ = id;
+  };
+  part.bytes = splitter_->split({room.text.data(), bytes}, is_last, on_unit, on_symbol);
+  encode_waiting();
+  room.text.resize(bytes);
+  part.ids = static_cast<std::size_t>(out - room.ids.data());
+  return part;
+}
+
+// Characters without a piece or bytes, one after another, are one unknown piece.
+void PieceEncoder::append_joined(const std::int32_t* begin, const std::int32_t* end, std::size_t first,
+                                 std::vector<std::int32_t>& ids) const {
+  if (vocabulary_.byte_fallback) {
+    ids.insert(ids.end(), begin, end);
+    return;
+  }
+  for (const std::int32_t* id = begin; id != end; ++id) {
+    const bool goes_on = *id == vocabulary_.unknown_id && ids.size() > first && ids.back() == vocabulary_.unknown_id;
+    if (!goes_on) ids.push_back(*id);
+  }
+}
+
+bool PieceEncoder::encode(std::string_view text, EncoderRoom& room, std::vector<std::int32_t>& ids) const {
+  const std::size_t first = ids.size();
+  NormalizerCursor cursor{.text = text};
+  room.text.clear();
+  room.score = 0.0F;
+  std::size_t bytes = kPartBytes;
+  bool is_exact = true;
+  while (is_exact && !(cursor.ended && room.text.empty())) {
+    normalizer_->normalize(cursor, bytes, room.text);
+    const Part part = encode_part(cursor.ended, room);
+    is_exact = part.is_exact;
+    append_joined(room.ids.data(), room.ids.data() + part.ids, first, ids);
+    room.text.erase(0, part.bytes);
+    // A unit that goes on is looked at again from its beginning, so there must be much more of it.
+    bytes = std::max(kPartBytes, room.text.size());
+  }
+  if (!is_exact) ids.resize(first);
+  if (room.text.capacity() > kRoomToKeep) std::string().swap(room.text);
+  if (room.ids.capacity() > kRoomToKeep) std::vector<std::int32_t>().swap(room.ids);
+  if (room.unit.capacity() > kRoomToKeep) std::vector<std::int32_t>().swap(room.unit);
+  return is_exact;
+}
+
+}  // namespace convoy::data

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encodes text with a SentencePiece model, BPE or unigram, as the library does, id for id, but much faster: units (unit_splitter.h)
+// are looked up among those that the thread met before, and only new ones are encoded. Memory does not grow with the text, but
+// with its longest unit. Works in parts: normalise some text, encode its units, go on.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libcore/data/bpe_merger.h"
+#include "libcore/data/model_proto.h"
+#include "libcore/data/text_normalizer.h"
+#include "libcore/data/unigram_lattice.h"
+#include "libcore/data/unit_cache.h"
+#include "libcore/data/unit_splitter.h"
+#include "libcore/data/vocabulary.h"
+
+namespace convoy::data {
+
+// What one thread keeps from text to text, all of one encoder.
+struct EncoderRoom {
+  UnitCache cache;
+  MergeRoom merges;
+  PathRoom paths;
+  std::string text;                  // normalised
+  std::vector<std::int32_t> unit;    // ids of a new unit
+  std::vector<std::int32_t> ids;     // of a part of the text
+  float score = 0.0F;                // unigram: of the best path so far
+};
+
+class PieceEncoder {
+ public:
+  explicit PieceEncoder(const ModelProto& model);
+  PieceEncoder(const PieceEncoder&) = delete;  // its parts refer to its vocabulary
+  PieceEncoder& operator=(const PieceEncoder&) = delete;
+
+  // Why this model must be encoded by the library, as a clause ("a word model"), or empty.
+  const std::string& left_to_library() const { return vocabulary_.left_to_library; }
+
+  // Appends the ids of `text`, any bytes. False, and `ids` as they were, if this text must be encoded by the library: the model
+  // has an unused piece that can be taken apart in several ways, and it occurs.
+  bool encode(std::string_view text, EncoderRoom& room, std::vector<std::int32_t>& ids) const;
+
+ private:
+  struct Part;
+  struct Unit;
+  Part encode_part(bool is_last, EncoderRoom& room) const;
+  Unit unit_of(const char* begin, const char* end, const EncoderRoom& room) const;
+  std::int32_t* encode_unit(const Unit& unit, EncoderRoom& room, std::int32_t* out) const;
+  std::int32_t* encode_long_unit(Unit unit, EncoderRoom& room, std::int32_t* out) const;
+  std::int32_t* encode_new_unit(const Unit& unit, EncoderRoom& room, std::int32_t* out) const;
+  bool holds(float reach, const EncoderRoom& room) const { return !lattice_ || std::abs(room.score) <= reach; }
+  void advance(const std::int32_t* begin, const std::int32_t* end, EncoderRoom& room) const;
+  void append_joined(const std::int32_t* begin, const std::int32_t* end, std::size_t first, std::vector<std::int32_t>& ids) const;
+
+  Vocabulary vocabulary_;
+  std::unique_ptr<const TextNormalizer> normalizer_;
+  std::unique_ptr<const UnitSplitter> splitter_;
+  std::unique_ptr<const BpeMerger> merger_;        // of a BPE model
+  std::unique_ptr<const UnigramLattice> lattice_;  // of a unigram model
+  // ASCII characters that are a unit of their own: their one id, or -1.
+  std::array<std::int32_t, 128> single_ids_{};
+};
+
+}  // namespace convoy::data

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/data/unigram_lattice.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <limits>
+
+#include "libcore/base/error.h"
+#include "libcore/base/utf8.h"
+
+namespace convoy::data {
+namespace {
+
+// Of the library's unigram_model.cc.
+constexpr float kUnknownPenalty = 10.0F;
+constexpr double kSymbolPenalty = 0.1;
+
+constexpr double kNone = -std::numeric_limits<double>::infinity();
+constexpr std::size_t kRoomToKeep = 1 << 16;
+
+void offer(PathRoom::End& end, double candidate, std::int32_t id, std::size_t bytes) {
+  if (end.bytes != 0 && candidate <= static_cast<double>(end.score)) return;
+  end = {static_cast<float>(candidate), id, static_cast<std::uint32_t>(bytes)};
+}
+
+void offer(PathRoom::Pair& pair, double total) {
+  if (total > pair.best) {
+    pair.second = pair.best;
+    pair.best = total;
+  } else if (total > pair.second) {
+    pair.second = total;
+  }
+}
+
+}  // namespace
+
+UnigramLattice::UnigramLattice(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {
+  float least = FLT_MAX, most = FLT_MIN;
+  std::int32_t last = 0;
+  std::vector<std::pair<std::string, std::int32_t>> keys;
+  for (const TextPiece& piece : vocabulary.pieces) {
+    last = std::max(last, piece.id);
+    if (piece.kind != PieceKind::kUnused) keys.emplace_back(piece.text, piece.id);
+    if (piece.kind != PieceKind::kNormal) continue;
+    least = std::min(least, piece.score);
+    most = std::max(most, piece.score);
+  }
+  pieces_ = ByteTrie(std::move(keys));
+  unknown_score_ = least - kUnknownPenalty;
+  greatest_ = std::abs(static_cast<double>(unknown_score_));
+  scores_.resize(static_cast<std::size_t>(last) + 1);
+  for (const TextPiece& piece : vocabulary.pieces) {
+    const bool is_symbol = piece.kind == PieceKind::kUserDefined;
+    const float bonus = static_cast<float>(piece.marked_bytes) * most;
+    const double score = is_symbol ? static_cast<double>(bonus) - kSymbolPenalty : static_cast<double>(piece.score);
+    scores_[static_cast<std::size_t>(piece.id)] = score;
+    greatest_ = std::max(greatest_, std::abs(score));
+  }
+}
+
+template <class Visit>
+void UnigramLattice::visit_pieces(std::string_view unit, Visit visit) const {
+  for (std::size_t begin = 0; begin < unit.size();) {
+    const std::size_t character = decode_valid_character(unit.data() + begin).bytes;
+    bool has_character = false;
+    std::uint32_t node = ByteTrie::kRoot;
+    for (std::size_t at = begin; at < unit.size() && pieces_.step(node, static_cast<unsigned char>(unit[at])); ++at) {
+      const std::int32_t id = pieces_.value(node);
+      if (id == ByteTrie::kNoValue) continue;
+      visit(begin, at + 1, id);
+      has_character = has_character || at + 1 - begin == character;
+    }
+    if (!has_character) visit(begin, begin + character, kNoPiece);
+    begin += character;
+  }
+}
+
+bool UnigramLattice::append_path(std::string_view unit, const PathRoom& room, std::vector<std::int32_t>& ids) const {
+  const std::size_t first = ids.size();
+  bool all_pieces = true;
+  for (std::size_t end = unit.size(); end > 0; end -= room.ends[end].bytes) {
+    const PathRoom::End& last = room.ends[end];
+    if (last.id != kNoPiece) {
+      ids.push_back(last.id);
+      continue;
+    }
+    all_pieces = false;
+    const auto before = static_cast<std::ptrdiff_t>(ids.size());
+    vocabulary_.append_unknown(unit.substr(end - last.bytes, last.bytes), ids);
+    std::reverse(ids.begin() + before, ids.end());
+  }
+  std::reverse(ids.begin() + static_cast<std::ptrdiff_t>(first), ids.end());
+  return all_pieces;
+}
+
+bool UnigramLattice::encode(std::string_view unit, float& score, PathRoom& room, std::vector<std::int32_t>& ids) const {
+  check(unit.size() < UINT32_MAX, "pieces are shorter than 4 GiB");
+  auto& ends = room.ends;
+  ends.assign(unit.size() + 1, {});
+  ends[0].score = score;
+  visit_pieces(unit, [&](std::size_t begin, std::size_t end, std::int32_t id) {
+    const float before = ends[begin].score;
+    const double candidate = id == kNoPiece ? static_cast<double>(unknown_score_ + before)
+                                            : scores_[static_cast<std::size_t>(id)] + static_cast<double>(before);
+    offer(ends[end], candidate, id, end - begin);
+  });
+  score = ends[unit.size()].score;
+  const bool all_pieces = append_path(unit, room, ids);
+  if (ends.capacity() > kRoomToKeep) room = {};
+  return all_pieces;
+}
+
+float UnigramLattice::reach(std::string_view unit, PathRoom& room) const {
+  constexpr double kRounding = 0x1p-24, kSlack = 0.95, kDoubleRounding = 0x1p-50;
+  auto& totals = room.totals;
+  totals.assign(unit.size() + 1, {kNone, kNone});
+  totals[0].best = 0.0;
+  visit_pieces(unit, [&](std::size_t begin, std::size_t end, std::int32_t id) {
+    const double score = id == kNoPiece ? static_cast<double>(unknown_score_) : scores_[static_cast<std::size_t>(id)];
+    offer(totals[end], totals[begin].best + score);
+    offer(totals[end], totals[begin].second + score);
+  });
+  const PathRoom::Pair total = totals[unit.size()];
+  if (total.second == kNone) return FLT_MAX;
+  const auto additions = static_cast<double>(unit.size());  // as many as characters, at most
+  const double most = additions * greatest_;
+  const double margin = kSlack * (total.best - total.second) - kDoubleRounding * additions * most;
+  return static_cast<float>(std::clamp(margin / (2.0 * additions * kRounding) - most, -1.0, static_cast<double>(FLT_MAX) / 2.0));
+}
+
+}  // namespace convoy::data

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The best path through a text's pieces under a unigram model (T. Kudo, "Subword Regularization", ACL 2018), with the
+// SentencePiece library's own arithmetic: scores are summed from the beginning of the text in single precision, a candidate is
+// compared in double precision, and of equal ones the longest last piece wins. So the path depends on the score before it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "libcore/data/byte_trie.h"
+#include "libcore/data/vocabulary.h"
+
+namespace convoy::data {
+
+// One thread's room for paths.
+struct PathRoom {
+  struct End {
+    float score = 0.0F;
+    std::int32_t id = -1;
+    std::uint32_t bytes = 0;  // of the last piece; 0: not reached
+  };
+  struct Pair {
+    double best = 0.0, second = 0.0;
+  };
+  std::vector<End> ends;
+  std::vector<Pair> totals;
+};
+
+class UnigramLattice {
+ public:
+  explicit UnigramLattice(const Vocabulary& vocabulary);
+
+  // Appends the ids of one unit (unit_splitter.h), valid UTF-8, that begins at `score`, and moves `score` to its end. False if
+  // one of its characters is no piece.
+  bool encode(std::string_view unit, float& score, PathRoom& room, std::vector<std::int32_t>& ids) const;
+
+  // The greatest distance from zero of the score before `unit` up to which encode() provably chooses the same path; below zero
+  // if there is none.
+  //
+  // The proof. Let the best path be better than every other one by `margin`, in exact arithmetic. Let |score| <= S, and A be the
+  // unit's characters times the greatest score of a piece. No sum exceeds S + A, so each of the n additions of a path rounds by at
+  // most e = 2^-24 (S + A). A stored score is never below what any path to it gives less n e, nor above what its own path gives
+  // plus n e. So the path that is chosen is worse by 2 n e at most, and it is the best one if 2 n e < margin.
+  float reach(std::string_view unit, PathRoom& room) const;
+
+  // Moves `score` over a piece of a known path.
+  void advance(float& score, std::int32_t id) const {
+    score = static_cast<float>(scores_[static_cast<std::size_t>(id)] + static_cast<double>(score));
+  }
+
+ private:
+  // Calls visit(begin, end, id) for the pieces within `unit` in the library's order: by where they begin, then by length; a
+  // character that is no piece last, with id kNoPiece.
+  template <class Visit>
+  void visit_pieces(std::string_view unit, Visit visit) const;
+  bool append_path(std::string_view unit, const PathRoom& room, std::vector<std::int32_t>& ids) const;
+
+  static constexpr std::int32_t kNoPiece = -1;
+
+  const Vocabulary& vocabulary_;
+  ByteTrie pieces_;  // but unused ones
+  std::vector<double> scores_;
+  float unknown_score_ = 0.0F;
+  double greatest_ = 0.0;  // distance of a score from zero
+};
+
+}  // namespace convoy::data

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/data/character_rules.h"
+
+#include <gtest/gtest.h>
+
+#include "golden.h"
+#include "libcore/data/byte_trie.h"
+#include "libcore/data/model_proto.h"
+
+namespace convoy::data {
+namespace {
+
+std::string nmt_nfkc() { return parse_model(golden::content(golden::folder() / "models" / "uni.model")).character_map; }
+
+TEST(CharacterRules, FindsTheLongestRule) {
+  const CharacterRules rules = CharacterRules::parse(nmt_nfkc()).value();
+  EXPECT_EQ(rules.longest("\xef\xac\x81x").replacement, "fi");
+  EXPECT_EQ(rules.longest("\xef\xac\x81x").bytes, 3u);
+  EXPECT_EQ(rules.longest("e\xcc\x81").replacement, "\xc3\xa9");
+  EXPECT_EQ(rules.longest("e\xcc\x81").bytes, 3u);
+  EXPECT_EQ(rules.longest("ex").bytes, 0u);
+  EXPECT_EQ(rules.longest("").bytes, 0u);
+  EXPECT_EQ(rules.longest("\t").replacement, " ");
+}
+
+TEST(CharacterRules, KnowsWhichAsciiIsRewritten) {
+  const CharacterRules rules = CharacterRules::parse(nmt_nfkc()).value();
+  EXPECT_TRUE(rules.rewrites_within_ascii('\t'));
+  EXPECT_FALSE(rules.rewrites_within_ascii('e'));
+  EXPECT_FALSE(CharacterRules().rewrites_within_ascii('\t'));
+}
+
+TEST(CharacterRules, RefusesBytesThatAreCut) {
+  const std::string whole = nmt_nfkc();
+  for (const std::size_t bytes : {0u, 3u, 4u, 100u}) EXPECT_FALSE(CharacterRules::parse(whole.substr(0, bytes))) << bytes;
+  EXPECT_FALSE(CharacterRules::parse(whole.substr(0, whole.size() - 1))) << "the last replacement has no end";
+}
+
+TEST(ByteTrie, FindsTheLongestKeyThatBeginsAText) {
+  const ByteTrie trie({{"a", 0}, {"ab", 1}, {"abcd", 2}, {"\xff", 3}, {std::string("\0x", 2), 4}});
+  EXPECT_EQ(trie.longest_prefix("abc").value, 1);
+  EXPECT_EQ(trie.longest_prefix("abc").bytes, 2u);
+  EXPECT_EQ(trie.longest_prefix("abcde").value, 2);
+  EXPECT_EQ(trie.longest_prefix("\xff").value, 3);
+  EXPECT_EQ(trie.longest_prefix(std::string_view("\0x", 2)).value, 4);
+  EXPECT_EQ(trie.longest_prefix("b").bytes, 0u);
+  EXPECT_EQ(ByteTrie().longest_prefix("a").bytes, 0u);
+}
+
+TEST(ByteTrie, HoldsEveryKeyOfMany) {
+  std::vector<std::pair<std::string, std::int32_t>> keys;
+  for (int i = 0; i < 20000; ++i) keys.emplace_back(std::to_string(i * 7919 % 20011) + "/" + std::string(1, static_cast<char>(i)), i);
+  const ByteTrie trie(keys);
+  for (const auto& [text, value] : keys) ASSERT_EQ(trie.longest_prefix(text).value, value) << text;
+}
+
+}  // namespace
+}  // namespace convoy::data

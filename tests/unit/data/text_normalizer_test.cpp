@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expected texts follow from normalizer.cc of SentencePiece; blanks stand for U+2581.
+#include "libcore/data/text_normalizer.h"
+
+#include <gtest/gtest.h>
+
+#include "golden.h"
+
+namespace convoy::data {
+namespace {
+
+const std::string kMark = "\xe2\x96\x81";
+
+ModelProto lossless(std::vector<ModelPiece> pieces = {{"a"}}) {
+  ModelProto model;
+  model.kind = ModelKind::kBpe;
+  model.pieces = std::move(pieces);
+  model.remove_extra_spaces = false;
+  return model;
+}
+
+std::string normalized(const ModelProto& model, std::string_view text, std::size_t part = SIZE_MAX) {
+  const Vocabulary vocabulary = vocabulary_of(model);
+  const TextNormalizer normalizer(model, vocabulary);
+  NormalizerCursor cursor{.text = text};
+  std::string out;
+  while (!cursor.ended) normalizer.normalize(cursor, part, out);
+  return out;
+}
+
+TEST(TextNormalizer, PutsABlankBeforeTheText) {
+  EXPECT_EQ(normalized(lossless(), "a  b\n"), " a  b\n");
+  EXPECT_EQ(normalized(lossless(), ""), "");
+  ModelProto model = lossless();
+  model.add_dummy_prefix = false;
+  EXPECT_EQ(normalized(model, "a"), "a");
+  model.add_dummy_prefix = model.space_is_suffix = true;
+  EXPECT_EQ(normalized(model, "a"), "a ");
+}
+
+TEST(TextNormalizer, FoldsBlanks) {
+  ModelProto model = lossless();
+  model.remove_extra_spaces = true;
+  EXPECT_EQ(normalized(model, "  a   b  "), " a b");
+  EXPECT_EQ(normalized(model, "   "), "");
+  EXPECT_EQ(normalized(model, "a " + kMark + " b"), " a   b") << "a mark in the text is no blank before it is normalised";
+  EXPECT_EQ(normalized(model, "a " + kMark), " a") << "but it goes at the end";
+  EXPECT_EQ(normalized(model, kMark), "");
+  model.space_is_suffix = true;
+  EXPECT_EQ(normalized(model, " a  b "), "a b ");
+}
+
+TEST(TextNormalizer, TakesAMarkInTheTextForABlankOnlyIfBlanksAreMarked) {
+  ModelProto model = lossless();
+  EXPECT_EQ(normalized(model, "a" + kMark + "b"), " a b");
+  model.escape_spaces = false;
+  EXPECT_EQ(normalized(model, "a" + kMark + "b"), " a" + kMark + "b");
+}
+
+TEST(TextNormalizer, ReplacesEachByteThatIsNoUtf8) {
+  EXPECT_EQ(normalized(lossless(), "a\xff\xe6\xb5"), " a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+  EXPECT_EQ(normalized(lossless(), std::string_view("\0a", 2)), std::string(" \0a", 3));
+}
+
+TEST(TextNormalizer, LeavesUserDefinedSymbolsAsTheyAre) {
+  ModelProto model = parse_model(golden::content(golden::folder() / "models" / "uni.model"));  // nmt_nfkc
+  EXPECT_EQ(normalized(model, "\xef\xac\x81 \xef\xbc\xa1\t.\r\n"), " fi A .");
+  EXPECT_EQ(normalized(model, "e\xcc\x81"), " \xc3\xa9") << "composed, although it begins with ASCII";
+  EXPECT_EQ(normalized(model, "ae\xcc\x81" "a"), " a\xc3\xa9" "a");
+  model.pieces.push_back({"\xef\xac\x81", PieceKind::kUserDefined});
+  model.pieces.push_back({"x  y", PieceKind::kUserDefined});
+  EXPECT_EQ(normalized(model, "\xef\xac\x81"), " \xef\xac\x81");
+  EXPECT_EQ(normalized(model, "ax  yb"), " ax  yb");
+}
+
+TEST(TextNormalizer, PartsGiveTheWhole) {
+  ModelProto rules = parse_model(golden::content(golden::folder() / "models" / "uni.model"));
+  rules.pieces.push_back({"<|user|>", PieceKind::kUserDefined});
+  const std::string text = "  one  e\xcc\x81\xcc\x81  <|user|><|us \xef\xac\x81\xff" + kMark + " A\xcc\x80 \t end  " + kMark + " ";
+  for (const ModelProto& model : {rules, lossless()}) {
+    const std::string whole = normalized(model, text);
+    for (std::size_t part = 1; part < text.size(); ++part) EXPECT_EQ(normalized(model, text, part), whole) << part;
+  }
+}
+
+}  // namespace
+}  // namespace convoy::data

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/data/unigram_lattice.h"
+
+#include <gmock/gmock.h>
+
+#include <cfloat>
+
+namespace convoy::data {
+namespace {
+
+using testing::ElementsAre;
+
+class Lattice {
+ public:
+  explicit Lattice(std::vector<ModelPiece> pieces) : vocabulary_(vocabulary_of(model_of(std::move(pieces)))), lattice_(vocabulary_) {}
+  std::vector<std::int32_t> ids(const std::string& unit, float before = 0.0F) {
+    std::vector<std::int32_t> ids;
+    score = before;
+    all_pieces = lattice_.encode(unit, score, room_, ids);
+    return ids;
+  }
+  float reach(const std::string& unit) { return lattice_.reach(unit, room_); }
+  float score = 0.0F;
+  bool all_pieces = true;
+
+ private:
+  static ModelProto model_of(std::vector<ModelPiece> pieces) {
+    ModelProto model;
+    model.kind = ModelKind::kUnigram;
+    model.pieces = std::move(pieces);
+    return model;
+  }
+  Vocabulary vocabulary_;
+  UnigramLattice lattice_;
+  PathRoom room_;
+};
+
+constexpr auto kUnknown = PieceKind::kUnknown;
+constexpr auto kNormal = PieceKind::kNormal;
+
+TEST(UnigramLattice, TakesTheBestSum) {
+  Lattice lattice({{"?", kUnknown}, {"a", kNormal, -1}, {"b", kNormal, -1}, {"ab", kNormal, -2.5F}, {"abb", kNormal, -2.75F}});
+  EXPECT_THAT(lattice.ids("ab"), ElementsAre(1, 2));
+  EXPECT_EQ(lattice.score, -2.0F);
+  EXPECT_THAT(lattice.ids("abb", -10.0F), ElementsAre(4));
+  EXPECT_EQ(lattice.score, -12.75F);
+}
+
+TEST(UnigramLattice, OfEqualSumsTheLongestLastPieceWins) {
+  Lattice lattice({{"?", kUnknown}, {"a", kNormal, -1}, {"aa", kNormal, -2}, {"aaa", kNormal, -3}});
+  EXPECT_THAT(lattice.ids("aaa"), ElementsAre(3));
+  EXPECT_THAT(lattice.ids("aaaa"), ElementsAre(1, 3));
+  EXPECT_LT(lattice.reach("aaa"), 0.0F) << "nothing is certain about a tie";
+}
+
+// From 2^24 on singles are apart by 2: -16777217.25 and -16777218.9 are both -16777218 there.
+TEST(UnigramLattice, ReachIsWhereRoundingCouldDecide) {
+  Lattice lattice({{"?", kUnknown}, {"a", kNormal, -1.25F}, {"b", kNormal, -1.25F}, {"ab", kNormal, -2.9F}});
+  EXPECT_THAT(lattice.ids("ab"), ElementsAre(1, 2));
+  EXPECT_THAT(lattice.ids("ab", -16777216.0F), ElementsAre(3)) << "-16777218 against -16777218 - 1.25";
+  const float reach = lattice.reach("ab");
+  EXPECT_GT(reach, 1e5F);
+  EXPECT_LT(reach, 16777216.0F / 2);
+  EXPECT_THAT(lattice.ids("ab", -reach), ElementsAre(1, 2));
+  EXPECT_EQ(lattice.reach("a"), FLT_MAX) << "there is no other path";
+}
+
+TEST(UnigramLattice, ACharacterWithoutAPieceIsUnknown) {
+  Lattice lattice({{"?", kUnknown}, {"a", kNormal, -1}});
+  EXPECT_THAT(lattice.ids("a\xe6\xb5\xb7"), ElementsAre(1, 0));
+  EXPECT_FALSE(lattice.all_pieces);
+  EXPECT_EQ(lattice.score, -1.0F - 11.0F) << "the least score and 10";
+}
+
+TEST(UnigramLattice, UserDefinedSymbolsHaveTheLibrarysScoreAndUnusedPiecesAreNotThere) {
+  Lattice lattice({{"?", kUnknown}, {"a", kNormal, -0.01F}, {"b", kNormal, -0.01F}, {"ab", PieceKind::kUserDefined, -50}, {"bb", PieceKind::kUnused, -0.001F}});
+  EXPECT_THAT(lattice.ids("abb"), ElementsAre(1, 2, 2)) << "-0.1, whatever its own score: less than -0.02";
+  Lattice common({{"?", kUnknown}, {"a", kNormal, -1}, {"b", kNormal, -1}, {"ab", PieceKind::kUserDefined, -50}});
+  EXPECT_THAT(common.ids("ab"), ElementsAre(3));
+}
+
+}  // namespace
+}  // namespace convoy::data
