@@ -54,7 +54,7 @@ class DedupTest : public testing::Test {
   }
   EncodeReport by_shards(const EncodeOptions& options, std::int64_t shards) const {
     const Path plan = folder.write("shards/plan.json", plan_text(make_plan(options, shards)));
-    for (std::int64_t shard = 0; shard < shards; ++shard) encode_shard(plan, shard, 1, {});
+    for (std::int64_t shard = 0; shard < shards; ++shard) encode_shard(plan, shard, {.threads = 1}, {});
     return merge_shards(plan, folder / "merged", {});
   }
   TemporaryFolder folder;
@@ -156,7 +156,7 @@ TEST_F(DedupTest, AShardWithoutItsHashesIsMissing) {
   const EncodeOptions options = options_for("x.jsonl", Dedup::kDrop, "x");
   const Path plan_file = folder.write("shards/plan.json", plan_text(make_plan(options, 2)));
   const ShardPlan plan = read_plan(plan_file);
-  for (int shard = 0; shard < 2; ++shard) encode_shard(plan_file, shard, 1, {});
+  for (int shard = 0; shard < 2; ++shard) encode_shard(plan_file, shard, {.threads = 1}, {});
   EXPECT_TRUE(look_at_shard(plan, plan_file, 1).complete());
   const Path hashes = folder / "shards/shard-00001.hashes";
   const std::string good = golden::content(hashes);
@@ -164,7 +164,7 @@ TEST_F(DedupTest, AShardWithoutItsHashesIsMissing) {
   EXPECT_THAT(look_at_shard(plan, plan_file, 1).flaw, HasSubstr("shard-00001.hashes"));
   std::filesystem::remove(hashes);
   EXPECT_THAT(look_at_shard(plan, plan_file, 1).flaw, HasSubstr("shard-00001.hashes"));
-  EXPECT_FALSE(encode_shard(plan_file, 1, 1, {}).was_complete);
+  EXPECT_FALSE(encode_shard(plan_file, 1, {.threads = 1}, {}).was_complete);
   EXPECT_EQ(golden::content(hashes), good);
   std::string flipped = good;
   flipped[5] ^= 1;
@@ -177,7 +177,7 @@ TEST_F(DedupTest, AnotherPlanLeavesNoHashesOfTheOldOne) {
   write_repeating(folder);
   const auto encode_first = [&](Dedup dedup) {
     const Path plan = folder.write("shards/plan.json", plan_text(make_plan(options_for("x.jsonl", dedup, "x"), 1)));
-    encode_shard(plan, 0, 1, {});
+    encode_shard(plan, 0, {.threads = 1}, {});
   };
   encode_first(Dedup::kReport);
   EXPECT_TRUE(std::filesystem::exists(folder / "shards/shard-00000.hashes"));
