@@ -127,6 +127,8 @@ std::vector<Factor> factors() {
       text_factor("precision", {"fp32", "bf16", "fp16"},
                   [](Row& row) -> std::string& { return row.options.device.precision; }),
       switch_factor("overlap", [](Row& row) -> bool& { return row.options.layout.overlap; }),
+      text_factor("reduction", {"bucket", "tree"},
+                  [](Row& row) -> std::string& { return row.options.layout.reduction; }),
       text_factor("order", {"tp,pp,dp", "dp,pp,tp"},
                   [](Row& row) -> std::string& { return row.options.layout.rank_order; }),
       switch_factor("documents", [](Row& row) -> bool& { return row.options.model.attention_reset_at_document; }),
@@ -159,6 +161,7 @@ std::string text_of(const Row& row) {
   text += fmt::format(" mb {}", *row.options.batch.micro_batch);
   if (layout.recompute != "none") text += fmt::format(" {}", layout.recompute);
   if (!layout.overlap) text += " no-overlap";
+  if (layout.reduction != "bucket") text += fmt::format(" {}", layout.reduction);
   if (layout.rank_order != "tp,pp,dp") text += fmt::format(" {}", layout.rank_order);
   text += fmt::format(" | {} {}", row.llama ? "llama" : "gpt2", row.options.device.precision);
   if (row.options.model.tie_embeddings == "no") text += " untied";

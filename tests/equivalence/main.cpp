@@ -13,7 +13,7 @@ namespace convoy::equivalence {
 namespace {
 
 struct Arguments {
-  bool all = false, list = false;
+  bool all = false, pairs = false, list = false;
   std::int64_t most = 1'000'000'000;
   std::int64_t steps = kSteps;
   std::string only, fault;
@@ -26,7 +26,7 @@ std::vector<Row> rows_of(const Arguments& arguments) {
       if (text_of(row).find(arguments.only) != std::string::npos) rows.push_back(row);
     }
   };
-  add(all_meshes());
+  if (!arguments.pairs) add(all_meshes());
   add(arguments.all ? full_rows(arguments.most) : covering_rows());
   return rows;
 }
@@ -65,6 +65,7 @@ app::Command matrix_command(Arguments& arguments) {
   command.examples = {"convoy-equivalence matrix", "convoy-equivalence matrix --fault drop-tied-sum --only 'pp 2'"};
   command.options = {
       app::toggle("all", arguments.all, "every legal combination in place of every pair of values"),
+      app::toggle("pairs", arguments.pairs, "without the rows of all meshes"),
       app::count("most", arguments.most, {1}, "with --all: that many rows, evenly spread"),
       app::text("only", "TEXT", arguments.only, "rows whose line holds this text"),
       app::toggle("list", arguments.list, "print the rows and train nothing"),

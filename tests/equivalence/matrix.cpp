@@ -33,6 +33,7 @@ std::string key_of(const Row& row) {
 // What one rank is trained with, for every row that it serves.
 train::CheckSettings in_fp32(Row row, int steps) {
   row.options.device.precision = "fp32";
+  row.options.layout.reduction = "bucket";
   return settings_of(row, steps);
 }
 
@@ -49,6 +50,7 @@ train::CheckSettings settings_of(const Row& row, int steps) {
   train::CheckSettings settings;
   settings.steps = is_fp32(row) ? steps : std::min(steps, kHalfSteps);
   settings.overlap = row.options.layout.overlap;
+  settings.tree = row.options.layout.reduction == "tree";
   settings.precision = dtype_of(row);
   settings.documents = row.options.model.attention_reset_at_document;
   settings.schedule = {.kind = optim::ScheduleKind::kCosine,
