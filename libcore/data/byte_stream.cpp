@@ -20,7 +20,7 @@
 namespace convoy::data {
 namespace {
 
-constexpr std::size_t kRawBytes = std::size_t{256} << 10;
+constexpr std::size_t kRawBytes = std::size_t{256} << 10, kLeastRawBytes = std::size_t{4} << 10;
 constexpr std::size_t kUnlimited = ~std::size_t{0};
 constexpr int kWaitMilliseconds = 100;
 constexpr int kGzipWindow = 15 + 16;   // zlib: the largest window, gzip framing
@@ -28,11 +28,17 @@ constexpr int kLongestWindowLog = 31;  // zstd --long=31, the format's largest o
 
 std::string shown(const InputFile& file) { return file.name == "-" ? "standard input" : file.name; }
 
+// A hundred thousand small files need no large buffer each.
+std::size_t buffer_bytes(const InputFile& file) {
+  const std::int64_t known = file.bytes_to_read();
+  return known > 0 ? static_cast<std::size_t>(std::clamp<std::int64_t>(known, kLeastRawBytes, kRawBytes)) : kRawBytes;
+}
+
 // The file's own bytes, buffered.
 class RawFile {
  public:
   RawFile(const InputFile& file, std::function<void()> while_waiting)
-      : name_(shown(file)), while_waiting_(std::move(while_waiting)), buffer_(kRawBytes) {
+      : name_(shown(file)), while_waiting_(std::move(while_waiting)), buffer_(buffer_bytes(file)) {
     descriptor_ = file.name == "-" ? STDIN_FILENO : ::open(file.to_open().c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor_ < 0) {
       const std::string message = fmt::format("cannot open input '{}': {}", name_, std::strerror(errno));

@@ -145,15 +145,25 @@ void DatasetWriter::add(std::span<const std::int32_t> ids) {
                                 prefix().string(), kMostDocuments));
   }
   largest_id_ = std::max(largest_id_, *std::max_element(ids.begin(), ids.end()));
-  std::span<const std::byte> bytes = std::as_bytes(ids);
   if (type() == TokenType::kU16) {
     check(largest_id_ <= kLargestU16, "u16 is refused for a vocabulary that it cannot hold");
-    narrow_.assign(ids.begin(), ids.end());
-    bytes = std::as_bytes(std::span(narrow_));
+    append_narrow(ids);
+  } else {
+    files_.append(std::as_bytes(ids));
   }
-  files_.append(bytes);
   lengths_.push_back(static_cast<std::int32_t>(ids.size()));
   tokens_ += static_cast<std::int64_t>(ids.size());
+}
+
+// Part by part: a document may be as large as memory.
+void DatasetWriter::append_narrow(std::span<const std::int32_t> ids) {
+  constexpr std::size_t kPart = 1 << 16;
+  while (!ids.empty()) {
+    const auto part = ids.first(std::min(kPart, ids.size()));
+    narrow_.assign(part.begin(), part.end());
+    files_.append(std::as_bytes(std::span(narrow_)));
+    ids = ids.subspan(part.size());
+  }
 }
 
 void DatasetWriter::prepare(const std::function<std::string(const PairSums&)>& metadata) {

@@ -84,6 +84,8 @@ class DatasetWriter {
   void commit(const std::function<std::string(const PairSums&)>& metadata);
 
  private:
+  void append_narrow(std::span<const std::int32_t> ids);
+
   PairFiles files_;
   std::vector<std::int32_t> lengths_;
   std::vector<std::uint16_t> narrow_;

@@ -14,6 +14,7 @@ namespace convoy::data {
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{256} << 10;
+constexpr std::size_t kLeastReadBytes = 512;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::size_t kNowhere = std::string_view::npos;
 
@@ -86,6 +87,7 @@ struct RecordReader::State {
   std::optional<ByteStream> stream;
   RecordFormat format = RecordFormat::kText;
   std::string held;                 // bytes read that are in no batch yet
+  bool at_end = false;              // the file has nothing beyond what is held
   std::int64_t line = 1;            // of the first byte held
   std::int64_t finished = 0;        // bytes of the files that are read to their end
 
@@ -93,17 +95,26 @@ struct RecordReader::State {
   bool whole_file() const { return format == RecordFormat::kText && options.separator == DocumentSeparator::kFile; }
   bool by_blank_lines() const { return format == RecordFormat::kText && options.separator == DocumentSeparator::kBlankLine; }
 
+  // As much as a small plain file has, and a byte more, which shows that it ends: of many small files each would cost a whole block.
+  std::size_t block_bytes() const {
+    const auto known = static_cast<std::size_t>(files[file].bytes_to_read());
+    return held.empty() && known > 0 ? std::min(kReadBytes, std::max(known + 1, kLeastReadBytes)) : kReadBytes;
+  }
+
   // True if there was anything left to read.
   bool grow() {
-    const std::size_t before = held.size();
-    held.resize(before + kReadBytes);
-    held.resize(before + stream->read({held.data() + before, kReadBytes}));
+    if (at_end) return false;
+    const std::size_t before = held.size(), block = block_bytes();
+    held.resize(before + block);
+    held.resize(before + stream->read({held.data() + before, block}));
+    at_end = held.size() < before + block;
     return held.size() > before;
   }
 
   void open() {
     stream.emplace(files[file], while_waiting);
     held.clear();
+    at_end = false;
     line = 1;
     grow();
     format = format_of(files[file], options, std::string_view(held).substr(0, 4096));

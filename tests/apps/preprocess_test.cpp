@@ -97,6 +97,27 @@ TEST_F(Preprocess, AFullDiskAndAnUnwritablePlaceAreTheEnvironments) {
   EXPECT_THAT(nowhere.err, HasSubstr("/proc/none"));
 }
 
+TEST_F(Preprocess, KilledAtAnyMomentTheNextRunGivesTheSamePair) {
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += "{\"text\": \"number " + std::to_string(i * 7919 % 4001) + " of the convoy\"}\n";
+  folder.write("in.jsonl", text);
+  folder.write("out/keep", "");
+  ASSERT_EQ(run({"encode", "in.jsonl", "--tokenizer", kModel, "--out", "clean"}).exit_code, 0);
+  for (const char* delay : {"0.01", "0.03", "0.06", "0.1", "0.15", "0.2"}) {
+    const std::string line = "'" + kProgram + "' encode in.jsonl --tokenizer '" + kModel + "' --out out/x & sleep " + delay + "; kill -9 $!; wait";
+    support::run_program({.arguments = {"bash", "-c", line}, .directory = folder.path()});
+    if (std::filesystem::exists(folder / "out/x.meta.json")) {
+      EXPECT_EQ(run({"verify", "out/x"}).exit_code, 0);
+    }
+  }
+  ASSERT_EQ(run({"encode", "in.jsonl", "--tokenizer", kModel, "--out", "out/x"}).exit_code, 0);
+  for (const char* suffix : {".bin", ".idx"})
+    EXPECT_TRUE(support::content_of(folder / ("out/x" + std::string(suffix))) == support::content_of(folder / ("clean" + std::string(suffix))));
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "out")) files += entry.is_regular_file();
+  EXPECT_EQ(files, 4) << "nothing of the killed ones is left";
+}
+
 TEST_F(Preprocess, ASignalEndsItWithoutTracesEvenWhileItWaitsForInput) {
   const std::string line = "exec 3> >(exec '" + kProgram + "' encode - --format jsonl --tokenizer '" + kModel +
                            "' --out out/x); pid=$!; echo '{\"text\": \"a\"}' >&3; for i in $(seq 100); do [ -d out ] && break; sleep 0.05; done; "

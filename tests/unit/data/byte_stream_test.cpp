@@ -72,6 +72,15 @@ TEST(ByteStream, LongStreamsOfManyMembersAndFramesComeWhole) {
   EXPECT_EQ(all_of(folder.write("plain", text), 4096), text);
 }
 
+// RFC 8878: a frame without content size whose window descriptor says 2^31 bytes, and one raw block, the last.
+TEST(ByteStream, AFrameMayAskForTheLargestWindow) {
+  const TemporaryFolder folder;
+  const std::string text = "two to the thirty-first";
+  const std::string header("\x28\xb5\x2f\xfd\x00\xa8", 6);
+  const std::string block = {static_cast<char>(text.size() << 3 | 1), 0, 0};
+  EXPECT_EQ(all_of(folder.write("x.zst", header + block + text)), text);
+}
+
 TEST(ByteStream, CompressionIsFoundByContent) {
   const TemporaryFolder folder;
   EXPECT_EQ(all_of(folder.write("a.txt", gzipped("hello"))), "hello");

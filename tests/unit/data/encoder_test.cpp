@@ -11,6 +11,7 @@
 #include "libcore/base/error.h"
 #include "libcore/base/log.h"
 #include "libcore/data/indexed_dataset.h"
+#include "libcore/data/tokenizer.h"
 
 namespace convoy::data {
 namespace {
@@ -236,6 +237,50 @@ TEST_F(EncoderTest, MetadataHoldTheReportAndTheSources) {
   EXPECT_EQ(meta["sources"][0]["bytes"], 816);
   EXPECT_EQ(meta["tokenizer"]["type"], "sentencepiece-bpe");
   EXPECT_EQ(meta["bin_xxh3_128"], xxh3_128_hex(golden::content(folder / "x.bin")));
+}
+
+// Blanks are text to a model that keeps them, and nothing to one that collapses them.
+TEST_F(EncoderTest, WhiteSpaceIsADocumentWhereTheModelKeepsIt) {
+  folder.write("x.jsonl", "{\"text\": \" \\n\\t \"}\n{\"text\": \"a\"}\n");
+  const EncodeReport kept = encode(options_for(folder / "x.jsonl", "models/bpe.model", folder / "kept"), {});
+  EXPECT_EQ(kept.documents, 2);
+  EXPECT_EQ(kept.empty, 0);
+  const EncodeReport collapsed = encode(options_for(folder / "x.jsonl", "models/uni.model", folder / "collapsed"), {});
+  EXPECT_EQ(collapsed.documents, 1);
+  EXPECT_EQ(collapsed.empty, 1);
+}
+
+TEST_F(EncoderTest, NulEndsNothing) {
+  folder.write("x.jsonl", "{\"text\": \"a\\u0000b\"}\n");
+  encode(options_for(folder / "x.jsonl", "models/bpe.model", folder / "x"), {});
+  const IndexedDataset dataset(folder / "x", false);
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(dataset.tokens()));
+  dataset.read(0, ids);
+  const Tokenizer tokenizer(golden::folder() / "models/bpe.model");
+  EXPECT_EQ(std::count_if(ids.begin(), ids.end(), [&](std::int32_t id) { return tokenizer.piece(id) == "<0x00>"; }), 1);
+  ids.pop_back();  // the end-of-document id
+  EXPECT_EQ(tokenizer.decode(ids), std::string("a\0b", 3));
+}
+
+// A piece as SentencePiece's ModelProto holds it: field 1 of the model with fields 1 (text), 2 (score) and 3 (kind) of the piece.
+std::string unused_piece(int number) {
+  const std::string text = "unused" + std::to_string(number);
+  const std::string score("\x15\0\0\0\0", 5), unused("\x18\x05", 2);
+  const std::string body = std::string("\x0a") + static_cast<char>(text.size()) + text + score + unused;
+  return std::string("\x0a") + static_cast<char>(body.size()) + body;
+}
+
+// 70,000 pieces: ids beyond 65,535 would wrap around in u16.
+TEST_F(EncoderTest, AVocabularyThatU16CannotHoldIsWrittenAsI32OrRefused) {
+  std::string model = golden::content(golden::folder() / "models/bpe-65500.model");
+  for (int i = 65500; i < 70000; ++i) model += unused_piece(i);
+  folder.write("large.model", model);
+  EncodeOptions options = options_for(golden::folder() / "inputs/plain.jsonl", folder / "large.model", folder / "x");
+  encode(options, {});
+  EXPECT_EQ(IndexedDataset(folder / "x", false).token_type(), TokenType::kI32);
+  EXPECT_EQ(IndexedDataset(folder / "x", false).meta()->vocabulary, 70000);
+  options.dtype = "u16";
+  EXPECT_THAT(message_of<ConfigError>([&] { encode(options, {}); }), testing::AllOf(HasSubstr("--dtype u16"), HasSubstr("70000")));
 }
 
 TEST(ParseSplits, TakesSharesThatSumToOne) {

@@ -5,6 +5,7 @@
 
 #include "golden_json.h"
 #include "libcore/base/error.h"
+#include "tests/support/megatron_pair.h"
 
 namespace convoy::data {
 namespace {
@@ -70,6 +71,32 @@ TEST(IndexedDataset, ReadsAnyRangeAndTheEmptyDocumentsOfOtherTools) {
   int empty = 0;
   for (std::int64_t d = 0; d < empties.documents(); ++d) empty += empties.document(d).first == empties.document(d).second;
   EXPECT_EQ(empty, 4);
+}
+
+// Three documents, 3,000,000,000 tokens of u16: 6 GB of holes on disk, offsets beyond 2^32 and tokens beyond 2^31.
+TEST(IndexedDataset, CountsBeyondThirtyTwoBits) {
+  const TemporaryFolder folder;
+  const std::int64_t half = 1'499'999'998, bytes = 2 * (2 * half + 4);
+  {
+    std::ofstream bin(folder / "x.bin", std::ios::binary);
+    bin.seekp(bytes - 8);
+    bin.write("\1\0\2\0\3\0\4\0", 8);
+    std::ofstream idx(folder / "x.idx", std::ios::binary);
+    idx.write("MMIDIDX\0\0", 9);
+    support::append_bytes(idx, std::uint64_t{1});
+    support::append_bytes(idx, std::uint8_t{8});
+    support::append_bytes(idx, std::uint64_t{3});
+    support::append_bytes(idx, std::uint64_t{4});
+    for (const std::int64_t length : {half, half, std::int64_t{4}}) support::append_bytes(idx, static_cast<std::int32_t>(length));
+    for (const std::int64_t at : {std::int64_t{0}, 2 * half, 4 * half}) support::append_bytes(idx, at);
+    for (const std::int64_t document : {0, 1, 2, 3}) support::append_bytes(idx, document);
+  }
+  const IndexedDataset dataset(folder / "x", true);
+  EXPECT_EQ(dataset.tokens(), 2 * half + 4);
+  EXPECT_EQ(dataset.document(2), (std::pair{2 * half, 2 * half + 4}));
+  std::vector<std::int32_t> ids(5);
+  dataset.read(2 * half - 1, ids);
+  EXPECT_THAT(ids, testing::ElementsAre(0, 1, 2, 3, 4));
 }
 
 TEST(IndexedDataset, AMissingPairIsAUsageErrorAndAMissingMetaADataError) {

@@ -81,6 +81,16 @@ TEST_F(ShardEncoderTest, ShardsMergedAreOneRunWhateverTheirNumber) {
   }
 }
 
+// One line as long as three shards, between short ones.
+TEST_F(ShardEncoderTest, ADocumentLargerThanShardsIsInOneOfThem) {
+  const std::string line = "{\"text\": \"short\"}\n";
+  folder.write("x.jsonl", line + "{\"text\": \"" + std::string(3000, 'l') + "\"}\n" + line);
+  const EncodeOptions options = options_for({(folder / "x.jsonl").string()});
+  encode(options, {});
+  EXPECT_EQ(by_shards(options, 4).documents, 3);
+  expect_same("merged", "whole");
+}
+
 TEST_F(ShardEncoderTest, SplitsAreMergedEachForItself) {
   EncodeOptions options = options_for({(golden::folder() / "megatron/docs.jsonl").string()});
   options.splits = parse_splits("train=0.97,valid=0.03");  // some shards have no document of the smaller one

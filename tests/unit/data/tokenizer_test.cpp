@@ -111,6 +111,47 @@ TEST(Tokenizer, LongTextsGiveTheIdsOfTheirParts) {
   EXPECT_EQ(ids, expected);
 }
 
+// The library sums up scores in float from the start of the text, so that a long text drifts; lines are encoded for themselves.
+TEST(Tokenizer, AUnigramTextOfManyLinesHasTheIdsOfItsLines) {
+  const Tokenizer tokenizer(model("uni-bf"));
+  std::vector<std::int32_t> lead, line, ids, expected;
+  tokenizer.encode("\n", lead);
+  expected.push_back(lead.front());
+  std::string whole;
+  for (int i = 0; i < 60000; ++i) {
+    const std::string text = "\nthe convoy sails at " + std::to_string(i) + " knots, " + std::string(static_cast<std::size_t>(i % 40), 'o');
+    line.clear();
+    tokenizer.encode(text, line);
+    ASSERT_EQ(line.front(), lead.front());
+    whole += text;
+    expected.insert(expected.end(), line.begin() + 1, line.end());
+  }
+  tokenizer.encode(whole, ids);
+  EXPECT_GT(whole.size(), 2'000'000u);
+  EXPECT_TRUE(ids == expected) << ids.size() << " ids, expected " << expected.size();
+}
+
+// The table of docs/preprocess.md: what a lossless model gives back, and what spm_train's defaults make of it.
+TEST(Tokenizer, RareBlanksAndAccentsComeBackAsDocumented) {
+  struct Row {
+    const char *text, *lossless, *collapsed;
+  };
+  const Tokenizer bpe(model("bpe")), uni(model("uni"));
+  const auto back = [](const Tokenizer& tokenizer, const char* text) {
+    std::vector<std::int32_t> ids;
+    tokenizer.encode(text, ids);
+    return tokenizer.decode(ids);
+  };
+  for (const Row& row : {Row{"a\u2581b", "a b", "a b"}, Row{"a\u00a0b", "a\u00a0b", "a b"}, Row{"a\u3000b", "a\u3000b", "a b"},
+                         Row{"a\u200bb", "a\u200bb", "a b"}, Row{"a\nb", "a\nb", "a b"}, Row{"a  b", "a  b", "a b"},
+                         Row{"e\u0301t", "e\u0301t", nullptr}}) {
+    EXPECT_EQ(back(bpe, row.text), row.lossless) << row.text;
+    if (row.collapsed != nullptr) {
+      EXPECT_EQ(back(uni, row.text), row.collapsed) << row.text;
+    }
+  }
+}
+
 TEST(Tokenizer, AMissingFileIsAUsageErrorAndOtherBytesADataError) {
   const TemporaryFolder folder;
   EXPECT_THROW(Tokenizer(folder / "none.model"), ConfigError);

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// One document on one line, as large as the build says: the ids of its parts, in bounded memory and in a time that grows with it.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <fstream>
+#include <string>
+
+#include "tests/support/run_program.h"
+#include "tests/support/tmp_dir.h"
+
+namespace convoy {
+namespace {
+
+using support::TmpDir;
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+const std::string kModel = std::string(CONVOY_GOLDEN_DIR) + "/data/models/bpe.model";
+// The line, its text, and 4 bytes for each id (the small model has 1.3 bytes a token), each while it grows; and the program itself.
+constexpr std::int64_t kBytesAByte = 12, kProgramBytes = 64 * kMiB;
+
+struct Usage {
+  double seconds = 0.0;
+  std::int64_t peak = 0;
+};
+
+Usage usage_of_children() {
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  return {static_cast<double>(usage.ru_utime.tv_sec) + 1e-6 * static_cast<double>(usage.ru_utime.tv_usec), usage.ru_maxrss * 1024};
+}
+
+// Begins with an escaped newline, which is in no other piece of the model: what follows has the same ids wherever it stands.
+std::string part(int number) { return fmt::format("\\nthe convoy sails at {} knots, and the slowest ship sets the pace", number % 100); }
+
+// Seconds of the processor that `line` took.
+double encode(const TmpDir& dir, const std::string& name) {
+  const double before = usage_of_children().seconds;
+  // The shell is between, because a process begins with the peak of the one that it was copied from.
+  const std::string line = fmt::format("\"$0\" encode {0}.jsonl --tokenizer '{1}' --out {0} --threads 1; exit $?", name, kModel);
+  const auto result = support::run_program({.arguments = {"bash", "-c", line, CONVOY_PREPROCESS}, .directory = dir.path()});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return usage_of_children().seconds - before;
+}
+
+TEST(PreprocessLimits, ALineOfAnyLengthHasTheIdsOfItsParts) {
+  const TmpDir dir;
+  constexpr std::int64_t kBytes = CONVOY_LINE_MIB * kMiB;
+  std::int64_t written = 0, count = 0;
+  {
+    std::ofstream line(dir / "line.jsonl", std::ios::binary), parts(dir / "parts.jsonl", std::ios::binary);
+    line << "{\"text\": \"";
+    for (; written < kBytes; ++count) {
+      const std::string text = part(static_cast<int>(count));
+      line << text;
+      parts << "{\"text\": \"" << text << "\"}\n";
+      written += static_cast<std::int64_t>(text.size());
+    }
+    line << "\"}\n";
+  }
+  const double seconds_of_parts = encode(dir, "parts");
+  const double seconds = encode(dir, "line");
+  const std::int64_t peak = usage_of_children().peak;
+  fmt::print("{} MiB: {:.1f} s of the processor as one line, {:.1f} s as documents; peak {} MiB\n", CONVOY_LINE_MIB, seconds, seconds_of_parts,
+             peak / kMiB);
+  EXPECT_LT(peak, kBytesAByte * written + kProgramBytes);
+  EXPECT_LT(seconds, 1.5 * seconds_of_parts + 0.5);
+  // A document begins with a blank of the tokenizer's; inside the line there is none.
+  const auto tokens_in = [&dir](const char* name) { return static_cast<std::int64_t>(std::filesystem::file_size(dir / name)) / 2; };
+  EXPECT_EQ(tokens_in("line.bin"), tokens_in("parts.bin") - (count - 1));
+  EXPECT_EQ(support::run_program({.arguments = {CONVOY_PREPROCESS, "verify", "line"}, .directory = dir.path()}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace convoy
