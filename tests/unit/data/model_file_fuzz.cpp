@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reader of SentencePiece models and the encoder that it feeds: any bytes are refused, left to the library, or give an
+// encoder whose ids are of the model.
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libcore/base/error.h"
+#include "libcore/data/piece_encoder.h"
+
+namespace {
+
+using namespace std::string_view_literals;
+using convoy::data::EncoderRoom;
+using convoy::data::PieceEncoder;
+
+constexpr auto kText = "  aba\xc3\xa9 x<|user|>bab\xe2\x96\x81\xff\xe6\xb5\xb7 e\xcc\x81\tab"sv;
+
+void use(const convoy::data::ModelProto& model) {
+  const PieceEncoder encoder(model);
+  if (!encoder.left_to_library().empty()) return;
+  const auto room = std::make_unique<EncoderRoom>();
+  std::string text(kText);
+  for (std::size_t i = 0; i < model.pieces.size() && i < 20; ++i) text += model.pieces[i].text;
+  std::vector<std::int32_t> once, twice;
+  if (!encoder.encode(text, *room, once)) return;
+  if (!encoder.encode(text, *room, twice) || once != twice) std::abort();
+  for (const std::int32_t id : once) {
+    if (id < 0 || static_cast<std::size_t>(id) >= model.pieces.size()) std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    use(convoy::data::parse_model({reinterpret_cast<const char*>(data), size}));
+  } catch (const convoy::DataError&) {
+  }
+  return 0;
+}
