@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "libcore/base/error.h"
+#include "libcore/base/prefetch.h"
 #include "libcore/data/index_format.h"
 
 namespace convoy::data {
@@ -109,6 +110,11 @@ void IndexedDataset::read(std::int64_t begin, std::span<std::int32_t> out) const
   throw DataError(fmt::format("{}: token {} at offset {}: expected an id of at least 0, found {}: the file is corrupt",
                               bin_path(prefix()).string(), begin + bad, (begin + bad) * 4,
                               out[static_cast<std::size_t>(bad)]));
+}
+
+void IndexedDataset::prefetch(std::int64_t begin, std::int64_t count) const {
+  check(begin >= 0 && count >= 0 && begin <= tokens() - count, "a read must lie within the token stream");
+  convoy::prefetch({content_->at(begin), static_cast<std::size_t>(count * size_of(token_type()))});
 }
 
 std::pair<std::int64_t, std::int64_t> IndexedDataset::document(std::int64_t d) const {

@@ -65,6 +65,8 @@ class IndexedDataset {
 
   // Tokens [begin, begin + out.size()) of the whole stream, widened. A DataError if an id is negative.
   void read(std::int64_t begin, std::span<std::int32_t> out) const;
+  // They will be read soon: the disk may begin. Does not wait.
+  void prefetch(std::int64_t begin, std::int64_t count) const;
   // [begin, end) of document d in the stream.
   std::pair<std::int64_t, std::int64_t> document(std::int64_t d) const;
   // The largest id of the whole stream (reads all of .bin once).
