@@ -20,6 +20,7 @@ using tensor::DType;
 
 std::optional<DType> asked_dtype(const std::string& name) {
   if (name.empty()) return std::nullopt;
+  if (name == "fp16") return DType::kF16;
   return name == "bf16" ? DType::kBF16 : DType::kF32;
 }
 
@@ -92,8 +93,9 @@ app::Command export_command(ExportArguments& arguments) {
       source_operand(arguments.checkpoint),
       app::text("out", "DIR", arguments.out, "folder to create").required(),
       app::choice("to", arguments.to, {"hf"}, "format: a Hugging Face folder"),
-      app::choice("dtype", arguments.dtype, {"fp32", "bf16"},
-                  "of the written tensors; bf16 rounds to nearest even. Left out: as they are stored"),
+      app::choice("dtype", arguments.dtype, {"fp32", "bf16", "fp16"},
+                  "of the written tensors; bf16 and fp16 round to nearest even, and what fp16 cannot hold is refused. "
+                  "Left out: as they are stored"),
       app::bytes("max-shard-size", arguments.max_shard_size, {1, std::numeric_limits<std::int64_t>::max()},
                  "bytes of tensors in a file"),
       app::text("tokenizer", "M.model", arguments.tokenizer,

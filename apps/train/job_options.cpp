@@ -74,7 +74,7 @@ Options encode_options(EncodeKeys& k) {
 Options export_options(ExportKeys& k) {
   return {
       app::choice("to", k.to, {"hf"}, "a Hugging Face folder"),
-      app::choice("dtype", k.dtype, {"fp32", "bf16"}, "of the written tensors"),
+      app::choice("dtype", k.dtype, {"fp32", "bf16", "fp16"}, "of the written tensors"),
       app::bytes("max-shard-size", k.max_shard_size, {.least = 1}, "of tensors in a file"),
       app::text("tokenizer", "M.model", k.tokenizer, "to put beside the weights"),
   };

@@ -81,13 +81,17 @@ void expect_same_tokenizer(const Path& folder, const data::Tokenizer& tokenizer,
                   tokenizer.sha256(), folder.string(), *recorded));
 }
 
+tensor::DType compute_dtype(const std::string& precision) {
+  if (precision == "fp16") return tensor::DType::kF16;
+  return precision == "bf16" ? tensor::DType::kBF16 : tensor::DType::kF32;
+}
+
 int sample(const SampleArguments& arguments, const app::Session& session) {
   const data::Tokenizer tokenizer(arguments.tokenizer);
   checkpoint::WeightSource source(arguments.checkpoint);
   const Path folder = source.folder();
   expect_same_tokenizer(folder, tokenizer, arguments.tokenizer);
-  const tensor::DType compute = arguments.precision == "bf16" ? tensor::DType::kBF16 : tensor::DType::kF32;
-  Generator generator(source, compute, sampling_threads(arguments.threads));
+  Generator generator(source, compute_dtype(arguments.precision), sampling_threads(arguments.threads));
   std::vector<std::int32_t> tokens = prompt_tokens(arguments.prompt, tokenizer, generator.config());
   const std::size_t given = tokens.size();
   TextStream stream(tokenizer, arguments.prompt.empty() ? "" : tokenizer.decode(tokens), !session.json);
@@ -146,7 +150,7 @@ app::Command sample_command(SampleArguments& arguments) {
                 "how daring; 0 always takes the likeliest token"),
       app::count("top-k", arguments.top_k, {.least = 0}, "choose among the so many likeliest; 0: among all"),
       app::count("seed", arguments.seed, {.least = 0}, "of the choice"),
-      app::choice("precision", arguments.precision, {"fp32", "bf16"}, "of weights and activations"),
+      app::choice("precision", arguments.precision, {"fp32", "bf16", "fp16"}, "of weights and activations"),
       app::count("threads", arguments.threads, {.least = 1, .most = 1024},
                  "of the CPU (default: OMP_NUM_THREADS, else every core that this process may use)"),
   };

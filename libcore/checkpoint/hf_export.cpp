@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "libcore/base/error.h"
 #include "libcore/checkpoint/hf_names.h"
+#include "libcore/tensor/fp16.h"
 
 namespace convoy::checkpoint {
 namespace {
@@ -32,18 +34,32 @@ class TypedReader {
     values_.resize(count * tensor::size_of(taken));
     weights_.read(name, box, {values_.data(), taken, box.extent});
     if (taken == dtype_) return values_;
-    check(dtype_ == DType::kBF16, "a Hugging Face folder is written in fp32 or bf16, or as it is stored");
     rounded_.resize(count);
-    const auto* wide = reinterpret_cast<const float*>(values_.data());
-    std::transform(wide, wide + count, rounded_.begin(), [](float x) { return tensor::to_bf16(x); });
+    const std::span wide(reinterpret_cast<const float*>(values_.data()), count);
+    if (dtype_ == DType::kBF16) {
+      std::ranges::transform(wide, rounded_.begin(), [](float x) { return tensor::to_bf16(x).bits; });
+    } else {
+      check(dtype_ == DType::kF16, "a Hugging Face folder is written in fp32, bf16 or fp16");
+      expect_range_of_fp16(wide, name);
+      std::ranges::transform(wide, rounded_.begin(), [](float x) { return tensor::to_fp16(x).bits; });
+    }
     return std::as_bytes(std::span(rounded_));
   }
 
  private:
+  // A weight that becomes infinite is another model.
+  void expect_range_of_fp16(std::span<const float> values, const std::string& name) const {
+    const auto beyond = std::ranges::find_if(
+        values, [](float x) { return std::isfinite(x) && !std::isfinite(tensor::to_float(tensor::to_fp16(x))); });
+    if (beyond == values.end()) return;
+    throw DataError(fmt::format("{}: {} holds {}, which fp16 cannot: its largest number is 65504; write bf16 or fp32",
+                                weights_.folder().string(), name, *beyond));
+  }
+
   const WeightSource& weights_;
   DType dtype_;
   std::vector<std::byte> values_;
-  std::vector<tensor::Bf16> rounded_;
+  std::vector<std::uint16_t> rounded_;
 };
 
 void write_whole(const WeightSource& weights, const ExpectedTensor& tensor, DType dtype, const ByteSink& sink) {

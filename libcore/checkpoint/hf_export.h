@@ -13,7 +13,7 @@
 namespace convoy::checkpoint {
 
 struct HfExportOptions {
-  std::optional<tensor::DType> dtype;      // fp32, or bf16 rounded to nearest even; none: as stored
+  std::optional<tensor::DType> dtype;      // fp32, bf16 or fp16, rounded to nearest even; none: as stored
   std::uint64_t shard_bytes = UINT64_MAX;  // of tensors in a file at most, but for one that is larger alone
   std::string config_json;
 };

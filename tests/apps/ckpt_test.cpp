@@ -286,6 +286,32 @@ TEST_F(Ckpt, ExportRoundsToBf16) {
   EXPECT_EQ(ckpt({"diff", path("run"), path("hf"), "--rtol", "0.004"}).exit_code, 0) << "2^-8 is half a unit of bf16";
 }
 
+TEST_F(Ckpt, ExportRoundsToFp16) {
+  ASSERT_EQ(ckpt({"export", path("run"), "--out", path("hf"), "--to", "hf", "--dtype", "fp16"}).exit_code, 0);
+  const checkpoint::SafetensorsFile written(path("hf/model.safetensors"));
+  for (const checkpoint::NamedTensor& tensor : written.tensors()) EXPECT_EQ(tensor.view.dtype, tensor::DType::kF16);
+  EXPECT_EQ(json::parse(support::content_of(path("hf/config.json")))["dtype"], "float16");
+  EXPECT_EQ(ckpt({"diff", path("run"), path("hf")}).exit_code, 6);
+  const support::ProgramResult close = ckpt({"diff", path("run"), path("hf"), "--rtol", "0.0005", "--atol", "3e-8"});
+  EXPECT_EQ(close.exit_code, 0) << "2^-11 is half a unit of fp16, 2^-25 of its subnormal numbers";
+}
+
+TEST_F(Ckpt, ExportRefusesWhatFp16CannotHold) {
+  ASSERT_EQ(ckpt({"export", path("run"), "--out", path("hf"), "--to", "hf"}).exit_code, 0);
+  const float beyond = 70000.0f;  // the last element of the last tensor
+  std::fstream file(path("hf/model.safetensors"), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(-4, std::ios::end);
+  file.write(reinterpret_cast<const char*>(&beyond), sizeof beyond);
+  file.close();
+  ASSERT_EQ(ckpt({"import", path("hf"), "--out", path("large")}).exit_code, 0);
+  const support::ProgramResult refused =
+      ckpt({"export", path("large"), "--out", path("half"), "--to", "hf", "--dtype", "fp16"});
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_THAT(refused.err, testing::HasSubstr("holds 70000, which fp16 cannot: its largest number is 65504"));
+  EXPECT_FALSE(std::filesystem::exists(path("half")));
+  EXPECT_EQ(ckpt({"export", path("large"), "--out", path("bf16"), "--to", "hf", "--dtype", "bf16"}).exit_code, 0);
+}
+
 TEST_F(Ckpt, ExportSplitsLargeModelsOverFilesWithAnIndex) {
   const support::ProgramResult result =
       ckpt({"export", path("run"), "--out", path("hf"), "--to", "hf", "--max-shard-size", "100kB", "--json"});

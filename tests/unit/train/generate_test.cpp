@@ -98,6 +98,21 @@ TEST_F(Generation, StopsWhenToldTo) {
   EXPECT_EQ(tokens.size(), 4u);
 }
 
+// The likeliest tokens of this model stand out by more than rounding.
+TEST_F(Generation, TheLikeliestTokensAreTheSameInEveryPrecision) {
+  std::vector<std::vector<std::int32_t>> texts;
+  for (const tensor::DType dtype : {tensor::DType::kF32, tensor::DType::kBF16, tensor::DType::kF16}) {
+    checkpoint::WeightSource source(folder_ / "hf");
+    Generator generator(source, dtype, 1);
+    std::vector<std::int32_t>& tokens = texts.emplace_back(1, 1);
+    generator.generate(tokens, kTinyVocabulary, {.max_tokens = 4, .temperature = 0.0, .top_k = 0, .seed = 1},
+                       [](std::int32_t) { return true; });
+  }
+  EXPECT_EQ(texts[0].size(), 5u);
+  EXPECT_EQ(texts[1], texts[0]);
+  EXPECT_EQ(texts[2], texts[0]);
+}
+
 TEST_F(Generation, ChoosesBelowTheTokenizersVocabularyOnly) {
   checkpoint::WeightSource source(folder_ / "hf");
   Generator generator(source, tensor::DType::kF32, 1);
