@@ -113,6 +113,8 @@ void add_layout(std::vector<Option>& all, config::LayoutOptions& o) {
   add(all, "Layout (data parallel: world / (tensor x pipeline))",
       {
           app::count("tensor-parallel", o.tensor_parallel, kRanks, "ranks that share every matrix"),
+          app::toggle("allow-tensor-parallel-across-nodes", o.tensor_across_nodes,
+                      "train even where ranks that share matrices are on several nodes: slow"),
           app::toggle("sequence-parallel", o.sequence_parallel,
                       "tensor-parallel ranks share the rows between the products too: fewer activations a rank"),
           app::count("pipeline-parallel", o.pipeline_parallel, kRanks, "stages that share the layers"),
@@ -137,6 +139,10 @@ void add_layout(std::vector<Option>& all, config::LayoutOptions& o) {
               "reduction", o.reduction, {"bucket", "tree"},
               "order of the gradients' sums; tree: that of a tree over the micro-batches, so that any number of "
               "replicas gives the same bytes; takes more memory"),
+          app::count(
+              "check-replicas-every", o.check_replicas_every, kFromZero,
+              "steps after which ranks that must hold the same weights and states compare them, and before every "
+              "save; a difference ends the run with code 4; 0: never"),
           app::count("expect-world", o.expect_world, kRanks, "refuse to start on another number of ranks"),
       });
 }
@@ -187,7 +193,7 @@ void add_rehearsal(std::vector<Option>& all, config::RehearsalOptions& o) {
   add(all, "Rehearsal",
       {
           app::texts("fault", "FAULT", o.faults,
-                     "kill:step=7,rank=2 | hang:step=7,rank=2 | nan-gradient:step=5,rank=1 | "
+                     "kill:step=7,rank=2 | hang:step=7,rank=2 | nan-gradient:step=5,rank=1 | flip-bit:step=5,rank=1 | "
                      "slow:rank=3,factor=1.5,phase=forward[,steps=10-20] | slow:rank=3,sleep=20ms,phase=data | "
                      "slow-write:bytes-per-second=50M"),
           app::toggle("log-samples", o.log_samples, "write the samples of every step to RUN/events.jsonl"),

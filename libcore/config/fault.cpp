@@ -16,9 +16,10 @@
 namespace convoy::config {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, FaultKind>, 5> kKinds = {{{"kill", FaultKind::kKill},
+constexpr std::array<std::pair<std::string_view, FaultKind>, 6> kKinds = {{{"kill", FaultKind::kKill},
                                                                            {"hang", FaultKind::kHang},
                                                                            {"nan-gradient", FaultKind::kNanGradient},
+                                                                           {"flip-bit", FaultKind::kFlipBit},
                                                                            {"slow", FaultKind::kSlow},
                                                                            {"slow-write", FaultKind::kSlowWrite}}};
 constexpr std::array<Phase, 4> kSlowPhases = {Phase::kData, Phase::kForward, Phase::kBackward, Phase::kOptimizer};
@@ -114,7 +115,7 @@ std::string parse_fault(std::string_view text, Fault& fault) {
   fault = {};
   const std::string_view name = text.substr(0, text.find(':'));
   const std::optional<FaultKind> kind = kind_of(name);
-  if (!kind) return fmt::format("names '{}', expected kill, hang, nan-gradient, slow or slow-write", name);
+  if (!kind) return fmt::format("names '{}', expected kill, hang, nan-gradient, flip-bit, slow or slow-write", name);
   fault.kind = *kind;
   KeyValues keys;
   std::string problem = name.size() < text.size() ? keys.parse(text.substr(name.size() + 1)) : "";

@@ -64,6 +64,19 @@ void Faults::spoil(const model::Parameters& parameters) const {
   }
 }
 
+void Faults::flip(const model::Parameters& parameters, const parallel::Layout& layout) const {
+  const auto is_held_twice = [&](const model::LocalParameter& parameter) {
+    return layout.data > 1 || parameter.parts < layout.tensor || parameter.tied_end;
+  };
+  for (const Fault& fault : faults_) {
+    if (fault.kind != FaultKind::kFlipBit || !fault.strikes(rank_, step_)) continue;
+    const auto found = std::ranges::find_if(parameters.table(), is_held_twice);
+    if (found == parameters.table().end()) continue;
+    *parameters.weight(static_cast<std::size_t>(found - parameters.table().begin())).as<unsigned char>() ^= 1;
+    log_error(fmt::format("--fault: rank {} flips a bit of a weight of {} after step {}", rank_, found->name, step_));
+  }
+}
+
 std::uint64_t Faults::own_ns(trace::Recorder* recorder, trace::Phase phase) const {
   const bool strikes = std::ranges::any_of(faults_, [&](const Fault& fault) { return slows(fault, phase); });
   return strikes && recorder != nullptr ? recorder->own_ns(phase) : 0;

@@ -9,6 +9,7 @@
 #include "libcore/base/file.h"
 #include "libcore/config/fault.h"
 #include "libcore/model/parameters.h"
+#include "libcore/parallel/mesh.h"
 #include "libcore/trace/recorder.h"
 
 namespace convoy::train {
@@ -25,6 +26,9 @@ class Faults {
   void interrupt() const;
   // May put a value that is not a number into one of the rank's own gradients, before they are summed.
   void spoil(const model::Parameters& parameters) const;
+  // After the step's update: may flip the lowest bit of one of the rank's own weights, of the first tensor that another
+  // rank of `layout` holds as well.
+  void flip(const model::Parameters& parameters, const parallel::Layout& layout) const;
   // Runs a part of `phase`, which is the recorder's present one, and sleeps as the faults want: the part's own work, as
   // the recorder measures it, times (factor - 1). Without a recorder a factor slows nothing down.
   template <class Work>
@@ -50,7 +54,8 @@ class Faults {
   int rank_ = 0;
   Path markers_;
   std::int64_t step_ = 0;
-  // Seconds that each fault has slept too much. Sleeps end late, by a good part of a short one: the next makes up for it.
+  // Seconds that each fault has slept too much. Sleeps end late, by a good part of a short one: the next makes up for
+  // it.
   mutable std::vector<double> ahead_;
 };
 

@@ -12,6 +12,7 @@
 #include "libcore/base/log.h"
 #include "libcore/base/version.h"
 #include "libcore/checkpoint/checkpoint.h"
+#include "libcore/parallel/node_problems.h"
 #include "libcore/train/agreement.h"
 #include "libcore/train/fingerprint.h"
 #include "libcore/train/job_settings.h"
@@ -68,6 +69,7 @@ class Session {
   void decide();
   void open_checkpoint();
   void refuse_without_steps() const;
+  void refuse_tensor_ranks_across_nodes() const;
   void prepare_directory();
   ExitCode train();
   std::int64_t start_step() const;
@@ -92,6 +94,7 @@ ExitCode Session::run() {
   expect_one_job();
   nodes_ = gather_texts(rank_.world, rank_.identity.host);
   rank_.world.set_nodes(nodes_);
+  agreement_.all([&] { refuse_tensor_ranks_across_nodes(); });
   decide();
   agreement_.all([&] { open_checkpoint(); });
   if (start_.kind == StartKind::kFinished) {
@@ -144,6 +147,12 @@ void Session::refuse_without_steps() const {
   if (start_step() < steps) return;
   throw ConfigError(fmt::format("{} is of step {}, which leaves nothing to train up to --steps {}: give at least {}",
                                 start_.checkpoint.string(), start_step(), steps, start_step() + 1));
+}
+
+void Session::refuse_tensor_ranks_across_nodes() const {
+  if (options_.layout.tensor_across_nodes) return;
+  const std::string problem = parallel::tensor_across_nodes_problem(prepared_->resolved.layout, nodes_);
+  if (!problem.empty()) throw ConfigError(problem);
 }
 
 // The record first: it shows that the directory is a run's.

@@ -26,7 +26,8 @@ std::int64_t checkpoints_to_come(const config::Resolved& resolved, const config:
   if (output.keep_last == 0) return std::max<std::int64_t>(1, saves);
   const std::int64_t kept_for_good =
       output.keep_every > 0 ? resolved.steps / output.keep_every - step / output.keep_every : 0;
-  return std::clamp<std::int64_t>(output.keep_last + 1 + kept_for_good, 1, std::max<std::int64_t>(1, saves));
+  const std::int64_t kept = std::min(output.keep_last, saves) + 1 + kept_for_good;
+  return std::clamp<std::int64_t>(kept, 1, std::max<std::int64_t>(1, saves));
 }
 
 void refuse_without_space(const PreparedRun& run, const RunDirectory& directory, std::int64_t step) {

@@ -31,6 +31,8 @@ double bytes_of(const std::vector<checkpoint::LocalState>& states) {
 std::string Trainer::train(RunLog* log) {
   log_ = log;
   share_weights(context());
+  if (log_ != nullptr && replicas_ && !replicas_->any())
+    log_warning("--check-replicas-every compares nothing: in this layout no two ranks hold the same");
   last_save_ = Clock::now();
   while (!is_last() && stop_reason_.empty()) one_step();
   return is_last() ? "" : stop_reason_;
@@ -50,6 +52,7 @@ void Trainer::one_step() {
     evaluate_all();
     flags |= trace::kEvaluated;
   }
+  if (replica_check_is_due()) check_replicas();
   if (save_is_due()) {
     save();
     flags |= trace::kSaved;
@@ -72,6 +75,7 @@ StepMetrics Trainer::train_step() {
   count(sums);
   if (result.finite) {
     apply(context(), rate, ++update_, result.grad_norm);
+    faults_.flip(parameters_, setting_.groups.layout);
     skipped_in_a_row_ = 0;
     if (scaler_) scaler_->finite_step();
   } else {
@@ -100,6 +104,17 @@ void Trainer::load_batch() {
   });
   if (setting_.run.options.rehearsal.log_samples) log_samples();
   consumed_samples_ += samples_;
+  if (!is_last()) prefetch_batch();
+}
+
+// The disk brings the next step's windows while this one computes.
+void Trainer::prefetch_batch() const {
+  const std::int64_t mine = setting_.run.resolved.batches.at(consumed_samples_) / setting_.groups.layout.data;
+  const std::int64_t first = consumed_samples_ + setting_.groups.at.data * mine;
+  for (std::int64_t sample = first; sample < first + mine; ++sample) {
+    const data::BlendedSampler::Window window = setting_.run.sampler.window(sample);
+    setting_.run.data[window.set].prefetch(window.first_token, setting_.run.resolved.sequence_length + 1);
+  }
 }
 
 // What the replicas have loaded, gathered: rank 0 is of the first replica. A sample is its set and its first token
@@ -170,6 +185,24 @@ void Trainer::evaluate_all() {
 bool Trainer::save_is_due() const {
   const config::Cadence& every = setting_.run.resolved.checkpoint_every;
   return is_last() || save_voted_ || !stop_reason_.empty() || (every.steps > 0 && step_ % every.steps == 0);
+}
+
+// Before every save too: what differs must not become a checkpoint.
+bool Trainer::replica_check_is_due() const {
+  const std::int64_t every = setting_.run.options.layout.check_replicas_every;
+  return replicas_ && (step_ % every == 0 || save_is_due());
+}
+
+void Trainer::check_replicas() {
+  const std::string found = replicas_->differences(stream_, *setting_.groups.world, parameters_, optimizer_);
+  if (found.empty()) return;
+  setting_.agreement.alike([&] {
+    throw NumericsError(fmt::format(
+        "step {}: ranks that must hold the same do not (--check-replicas-every {}): {}. A bit of a machine's "
+        "memory or of a result was another one, unless it is a bug of ours. No checkpoint of this step was "
+        "written; go on from one that was, without the node of that rank if it happens there again",
+        step_, setting_.run.options.layout.check_replicas_every, found));
+  });
 }
 
 Trainer::Votes Trainer::votes() const {

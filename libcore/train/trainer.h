@@ -27,6 +27,7 @@
 #include "libcore/train/fingerprint.h"
 #include "libcore/train/loader.h"
 #include "libcore/train/prepare.h"
+#include "libcore/train/replicas.h"
 #include "libcore/train/run_directory.h"
 #include "libcore/train/run_log.h"
 #include "libcore/train/step.h"
@@ -68,11 +69,13 @@ class Trainer {
   void one_step();
   StepMetrics train_step();
   void load_batch();
+  void prefetch_batch() const;
   void plan_micro_batches(std::int64_t global_batch);
   void log_samples();
   void skip(StepResult& result);
   void stop_without_progress() const;
   void evaluate_all();
+  void check_replicas();
   void save();
   void remove_old_checkpoints();
   Votes votes() const;
@@ -82,6 +85,7 @@ class Trainer {
   bool is_last() const { return step_ >= setting_.run.resolved.steps; }
   bool evaluation_is_due() const;
   bool save_is_due() const;
+  bool replica_check_is_due() const;
   StepContext context() {
     return {stream_,
             setting_.groups,
@@ -117,6 +121,7 @@ class Trainer {
   MicroBatch evaluation_batch_;
   checkpoint::Saver saver_;
   Faults faults_;
+  std::optional<Replicas> replicas_;  // of --check-replicas-every
 
   std::int64_t step_ = 0;    // attempted global batches
   std::int64_t update_ = 0;  // successful ones

@@ -58,8 +58,11 @@ std::vector<EvaluationSet> evaluation_sets(const PreparedRun& run) {
   std::vector<EvaluationSet> sets;
   for (const NamedDataset& valid : run.valid) {
     data::Sampler sampler(valid.dataset.tokens(), run.resolved.sequence_length, data::DataOrder::kSequential, 0);
-    const std::int64_t limit = run.options.output.eval_steps * run.resolved.global_batch;
-    const std::int64_t samples = limit == 0 ? sampler.windows() : std::min(sampler.windows(), limit);
+    std::int64_t limit = 0;
+    // More than can be counted is more than there are.
+    const bool is_all =
+        __builtin_mul_overflow(run.options.output.eval_steps, run.resolved.global_batch, &limit) || limit == 0;
+    const std::int64_t samples = is_all ? sampler.windows() : std::min(sampler.windows(), limit);
     sets.push_back({valid.name, &valid.dataset, sampler, samples});
   }
   return sets;
@@ -146,6 +149,8 @@ Trainer::Trainer(TrainerSetting setting, const checkpoint::Checkpoint* checkpoin
       saver_(*setting_.groups.world, file_of(setting_.groups), setting_.run.resolved.threads, {&setting_.recorder}),
       faults_(setting_.run.resolved.faults, setting_.groups.world->rank(), setting_.directory.debug()) {
   stream_.set_lane({&setting_.recorder});
+  if (setting_.run.options.layout.check_replicas_every > 0)
+    replicas_.emplace(setting_.run.model, setting_.groups.layout, parameters_.compute_dtype());
   if (checkpoint != nullptr) {
     restore(*checkpoint);
   } else if (setting_.run.init_from) {

@@ -18,6 +18,7 @@ TEST(ParseFault, ReadsAMoment) {
   EXPECT_FALSE(fault.strikes(1, 7));
   EXPECT_EQ(read("hang:rank=0,step=1").kind, FaultKind::kHang);
   EXPECT_EQ(read("nan-gradient:step=5,rank=1").kind, FaultKind::kNanGradient);
+  EXPECT_EQ(read("flip-bit:step=5,rank=1").kind, FaultKind::kFlipBit);
 }
 
 TEST(ParseFault, ReadsAShareOfAPhasesWork) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/train/space.h"
 
+#include <limits>
+
 namespace convoy::train {
 namespace {
 
@@ -25,6 +27,7 @@ TEST(CheckpointsToCome, AreOneMoreThanAreKept) {
   EXPECT_EQ(count(10, 2, 0), 3);
   EXPECT_EQ(count(10, 2, 50), 5);
   EXPECT_EQ(count(10, 20, 0), 10);
+  EXPECT_EQ(count(10, std::numeric_limits<std::int64_t>::max(), 50), 10);
 }
 
 TEST(CheckpointsToCome, OfACadenceInTimeAreTwoAtLeast) {
