@@ -191,6 +191,18 @@ TEST_F(Ranks, ASpoiledGradientSkipsTheStepOfAllAndTooManyInARowEndTheJob) {
   EXPECT_EQ(metrics("ended").find("\"step\":8,"), std::string::npos);
 }
 
+// Of two replicas of two tensor-parallel ranks: ranks 1 and 3 hold the same half.
+TEST_F(Ranks, AFlippedBitIsFoundBeforeItIsSaved) {
+  const ProgramResult flipped =
+      train("run", {"--fault", "flip-bit:step=6,rank=3", "--check-replicas-every", "2"}, kSecondsToBeGone);
+  EXPECT_EQ(flipped.exit_code, 4) << flipped.err;
+  EXPECT_THAT(flipped.err, AllOf(HasSubstr("step 6: ranks that must hold the same do not"), HasSubstr("rank 1 (node "),
+                                 HasSubstr("rank 3 (node "), HasSubstr("different values of the weight of model.")));
+  EXPECT_EQ(status("run")["last_checkpoint"], "checkpoints/step_000000004");
+  const ProgramResult resumed = train("run", {"--check-replicas-every", "2"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+}
+
 TEST_F(Ranks, AnErrorIsToldOnceForTheJob) {
   const ProgramResult refused = train("run", {"--tensor-parallel", "3", "--warmup-steps", "13"}, 60);
   EXPECT_EQ(refused.exit_code, 2) << refused.err;
