@@ -130,11 +130,13 @@ void add_layout(std::vector<Option>& all, config::LayoutOptions& o) {
           app::choice("recompute", o.recompute, {"none", "selective", "full"},
                       "what backward makes again instead of keeping it: norm and activation outputs; all but each "
                       "layer's input"),
-          app::count("zero", o.zero, {.least = 0, .most = 1},
-                     "1: every replica keeps and updates a share of the optimizer's states"),
+          app::count("zero", o.zero, {.least = 0, .most = 3},
+                     "what replicas keep a share of each: 1 the optimizer's states, 2 gradients too, 3 weights too"),
           app::count("bucket-mib", o.bucket_mib, {.least = 1, .most = 65536},
                      "MiB of gradients that are summed over the replicas at a time"),
-          app::yes_no("overlap", o.overlap, "sum gradients while the last backward pass still runs"),
+          app::yes_no(
+              "overlap", o.overlap,
+              "sum gradients while backward passes still run; under --zero 3 gather weights ahead of their use"),
           app::choice(
               "reduction", o.reduction, {"bucket", "tree"},
               "order of the gradients' sums; tree: that of a tree over the micro-batches, so that any number of "
@@ -143,6 +145,8 @@ void add_layout(std::vector<Option>& all, config::LayoutOptions& o) {
               "check-replicas-every", o.check_replicas_every, kFromZero,
               "steps after which ranks that must hold the same weights and states compare them, and before every "
               "save; a difference ends the run with code 4; 0: never"),
+          app::choice("offload", o.offload, {"none", "optimizer"},
+                      "what is kept in host memory instead of the device's; on the CPU all of it is there"),
           app::count("expect-world", o.expect_world, kRanks, "refuse to start on another number of ranks"),
       });
 }

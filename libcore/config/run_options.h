@@ -77,13 +77,14 @@ struct LayoutOptions {
   std::int64_t virtual_stages = 1;        // chunks of layers a stage, interleaved
   std::string pipeline_split;             // layers a stage or chunk, in model order: "5,6,6,5"; empty: near-equal
   std::string rank_order = "tp,pp,dp";    // from the innermost
-  std::int64_t zero = 0;                  // 0, 1
+  std::int64_t zero = 0;                  // 0 to 3
   std::int64_t bucket_mib = 32;           // gradients that are summed at a time
   std::string recompute = "none";         // none, selective, full
   bool overlap = true;                    // sum them while backward still runs
   std::string reduction = "bucket";       // bucket, tree: the latter's sums do not depend on the replicas
   std::int64_t check_replicas_every = 0;  // steps; 0: never
   bool tensor_across_nodes = false;       // allowed for tensor-parallel ranks
+  std::string offload = "none";           // none, optimizer: its states to host memory
   std::optional<std::int64_t> expect_world;
 };
 

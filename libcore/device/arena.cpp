@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -79,18 +80,21 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   return *this;
 }
 
+std::size_t Arena::piece_bytes(std::size_t bytes) { return rounded_up(bytes, kAlignment); }
+
 std::size_t Arena::reserve(std::size_t bytes) {
   check(buffer_.data() == nullptr, "pieces of an arena are reserved before it is allocated");
   const std::size_t offset = reserved_;
   check(bytes <= SIZE_MAX / 2 - offset, "the sizes of an arena's pieces add up without overflow");
-  reserved_ += rounded_up(bytes, kAlignment);
+  reserved_ += piece_bytes(bytes);
   return offset;
 }
 
 void Arena::allocate(Device device) {
   check(buffer_.data() == nullptr, "an arena is allocated once");
   try {
-    buffer_ = Buffer(reserved_, device);
+    // One of nothing has an address all the same: a view of no elements is a view.
+    buffer_ = Buffer(std::max(reserved_, kAlignment), device);
   } catch (const EnvironmentError& error) {
     throw EnvironmentError(fmt::format("{}: {}", name_, error.what()));
   }

@@ -34,6 +34,7 @@ class Arena {
  public:
   explicit Arena(std::string name) : name_(std::move(name)) {}
 
+  static std::size_t piece_bytes(std::size_t bytes);  // that a piece takes
   std::size_t reserve(std::size_t bytes);
   void allocate(Device device);
   std::byte* at(std::size_t offset) const;

@@ -40,6 +40,13 @@ void pack(device::Stream& stream, Gpt2Block& block) {
   for (Linear* layer : {&block.qkv, &block.projection, &block.fc, &block.fc_projection}) pack(stream, *layer);
 }
 
+void share_packed(const Gpt2Block& other, Gpt2Block& block) {
+  block.qkv.packed = other.qkv.packed;
+  block.projection.packed = other.projection.packed;
+  block.fc.packed = other.fc.packed;
+  block.fc_projection.packed = other.fc_projection.packed;
+}
+
 std::size_t packed_bytes(const Gpt2Block& block) {
   return block.qkv.packed.bytes() + block.projection.packed.bytes() + block.fc.packed.bytes() +
          block.fc_projection.packed.bytes();

@@ -32,6 +32,8 @@ void plan(ActivationPlan& plan, Gpt2Activations& activations, const Config& conf
           std::int64_t own_rows, tensor::DType dtype);
 void pack(device::Stream& stream, Gpt2Block& block);
 std::size_t packed_bytes(const Gpt2Block& block);
+// `block` takes turns at the packed forms of `other`, a block of the same shapes.
+void share_packed(const Gpt2Block& other, Gpt2Block& block);
 
 // Returns the stream behind the block.
 Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,

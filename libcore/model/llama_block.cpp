@@ -43,6 +43,13 @@ void pack(device::Stream& stream, LlamaBlock& block) {
   for (Linear* layer : {&block.qkv, &block.output, &block.gate_up, &block.down}) pack(stream, *layer);
 }
 
+void share_packed(const LlamaBlock& other, LlamaBlock& block) {
+  block.qkv.packed = other.qkv.packed;
+  block.output.packed = other.output.packed;
+  block.gate_up.packed = other.gate_up.packed;
+  block.down.packed = other.down.packed;
+}
+
 std::size_t packed_bytes(const LlamaBlock& block) {
   return block.qkv.packed.bytes() + block.output.packed.bytes() + block.gate_up.packed.bytes() +
          block.down.packed.bytes();

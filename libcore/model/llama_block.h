@@ -35,6 +35,8 @@ void plan(ActivationPlan& plan, LlamaActivations& activations, const Config& con
           std::int64_t own_rows, tensor::DType dtype);
 void pack(device::Stream& stream, LlamaBlock& block);
 std::size_t packed_bytes(const LlamaBlock& block);
+// `block` takes turns at the packed forms of `other`, a block of the same shapes.
+void share_packed(const LlamaBlock& other, LlamaBlock& block);
 
 // Returns the stream behind the block.
 Residual forward(device::Stream& stream, const Config& config, const LlamaBlock& block, const MicroBatch& micro,

@@ -58,7 +58,7 @@ Model::Model(device::Stream& stream, const Config& config, Parameters& parameter
   validate(config, parameters, size);
   validate_chunks(config, parameters, chunks, size);
   for (std::size_t i = 0; i < chunks.size(); ++i)
-    networks_.push_back(std::make_unique<Network>(stream, config, parameters, chunks[i], size, size.sets[i]));
+    networks_.push_back(std::make_unique<Network>(stream, config, parameters, chunks[i], size, size.sets[i], hooks_));
 }
 
 Model::Model(device::Stream& stream, const Config& config, Parameters& parameters, const Shard& shard,
@@ -72,11 +72,10 @@ Model::Model(device::Stream& stream, const Config& config, Parameters& parameter
 
 Model::~Model() = default;
 
+void Model::set_hooks(ParameterHooks hooks) { hooks_ = std::move(hooks); }
+
 void Model::pack(device::Stream& stream) {
-  for (const auto& network : networks_) {
-    model::pack(stream, network->blocks);
-    if (network->head) model::pack(stream, network->head->classifier);
-  }
+  for (const auto& network : networks_) network->pack(stream);
 }
 
 Model::Network& Model::whole() {
@@ -91,10 +90,12 @@ LossSum Model::backward(device::Stream& stream, const Batch& batch, float gradie
   check(n.size.training, "backward is a part of training");
   const MicroBatch micro = n.micro_batch(batch, true);
   const MutableView dx = micro.own_of(n.buffers.dx);
+  n.need_head(stream, Pass::kBackward);
   const LossSum loss = forward_backward_loss(stream, *n.head, micro, gradient_scale, n.buffers, n.head_saved, dx);
   report_head(n.parts, n.shard, ready);
   model::backward(stream, n.local, n.blocks, micro, n.buffers, n.gradients,
                   [&](std::size_t block) { report_block(n.parts, block, ready); });
+  n.need_embedding_gradients();
   model::backward(stream, *n.embedding, micro, n.buffers.whole, dx);
   report_embeddings(n.parts, ready);
   return loss;
@@ -104,6 +105,7 @@ LossSum Model::evaluate(device::Stream& stream, const Batch& batch) {
   Network& n = whole();
   const MicroBatch micro = n.micro_batch(batch, true);
   n.forward(stream, micro, false);
+  n.need_head(stream, Pass::kForward);
   return forward_loss(stream, *n.head, micro, n.buffers, n.head_saved);
 }
 
@@ -115,6 +117,7 @@ void Model::logits(device::Stream& stream, const Batch& batch, std::int64_t row,
   check(out.dtype == DType::kF32 && out.count() == n.config.vocabulary,
         "logits are fp32, one a token of the vocabulary");
   n.forward(stream, micro, false);
+  n.need_head(stream, Pass::kForward);
   forward_logits(stream, *n.head, n.head_saved, row, out);
 }
 
@@ -126,16 +129,19 @@ void Model::forward(device::Stream& stream, const Batch& batch, int set, int chu
 LossSum Model::loss(device::Stream& stream, const Batch& batch, int set, int chunk) {
   Network& n = *networks_[static_cast<std::size_t>(chunk)];
   check(n.head.has_value(), "the last chunk has the loss");
+  n.need_head(stream, Pass::kForward);
   return forward_loss(stream, *n.head, n.micro_batch(batch, true, set), n.buffers, n.head_saved);
 }
 
-LossSum Model::backward_input(device::Stream& stream, const Batch& batch, int set, float gradient_scale, int chunk) {
+LossSum Model::backward_input(device::Stream& stream, const Batch& batch, int set, float gradient_scale, int chunk,
+                              const GradientsReady& ready) {
   Network& n = *networks_[static_cast<std::size_t>(chunk)];
   check(n.size.training && !n.one_stage(), "the parts of backward are those of one of several stages, in training");
   const MicroBatch micro = n.micro_batch(batch, n.shard.last, set);
   LossSum loss;
   MutableView& behind = n.gradients.back().behind;
   if (n.head) {
+    n.need_head(stream, Pass::kBackward);
     loss = forward_backward_loss(stream, *n.head, micro, gradient_scale, n.buffers, n.head_saved, micro.own_of(behind));
   } else if (n.parts_apart()) {
     // The weights' gradients still need this one when the next may arrive already.
@@ -144,7 +150,8 @@ LossSum Model::backward_input(device::Stream& stream, const Batch& batch, int se
   if (n.parts_apart()) {
     model::backward_input(stream, n.local, n.blocks, micro, n.buffers, n.gradients);
   } else {
-    model::backward(stream, n.local, n.blocks, micro, n.buffers, n.gradients, {});
+    model::backward(stream, n.local, n.blocks, micro, n.buffers, n.gradients,
+                    [&](std::size_t block) { report_block(n.parts, block, ready); });
   }
   return loss;
 }
@@ -155,13 +162,11 @@ void Model::backward_weight(device::Stream& stream, const Batch& batch, int set,
   check(n.size.training && !n.one_stage(), "the parts of backward are those of one of several stages, in training");
   const MicroBatch micro = n.micro_batch(batch, false, set);
   if (n.head) report_head(n.parts, n.shard, ready);
-  const BlockReady block_ready = [&](std::size_t block) { report_block(n.parts, block, ready); };
-  if (n.parts_apart()) {
-    model::backward_weight(stream, n.blocks, micro, n.buffers, n.gradients, block_ready);
-  } else {
-    for (std::size_t block = n.gradients.size(); block-- > 0;) block_ready(block);
-  }
+  if (n.parts_apart())
+    model::backward_weight(stream, n.blocks, micro, n.buffers, n.gradients,
+                           [&](std::size_t block) { report_block(n.parts, block, ready); });
   if (!n.embedding) return;
+  n.need_embedding_gradients();
   model::backward(stream, *n.embedding, micro, n.buffers.whole, micro.own_of(n.gradients.front().before));
   report_embeddings(n.parts, ready);
 }
@@ -198,10 +203,7 @@ std::size_t Model::activation_bytes() const {
 
 std::size_t Model::packed_bytes() const {
   std::size_t bytes = 0;
-  for (const auto& network : networks_) {
-    bytes += model::packed_bytes(network->blocks);
-    if (network->head) bytes += network->head->classifier.packed.bytes();
-  }
+  for (const auto& network : networks_) bytes += network->packed_bytes();
   return bytes;
 }
 

@@ -43,6 +43,15 @@ struct LossSum {
 // The gradients of parameters [begin, end) of this rank's table are final for this micro-batch.
 using GradientsReady = std::function<void(std::size_t begin, std::size_t end)>;
 
+// What a model tells whoever moves its parameters (parallel::LayerShards), by the index of any one of those that it
+// computes with next: of the embeddings, a layer or the head.
+struct ParameterHooks {
+  // The weights are about to be read, and those of `next` after them (LayerShards::kNone: nobody's).
+  std::function<void(std::size_t index, std::size_t next)> weights_needed;
+  // Something is about to be added to the gradients.
+  std::function<void(std::size_t index)> gradients_needed;
+};
+
 struct ModelSize {
   std::int64_t batch = 0;     // B: sequences a micro-batch at most
   std::int64_t sequence = 0;  // T at most
@@ -67,7 +76,10 @@ class Model {
         bool training);
   ~Model();
 
+  // Before the first pass, where parameters are shared between replicas.
+  void set_hooks(ParameterHooks hooks);
   // Reads the weights into the form the products want; call after every change of the weights, before the next forward.
+  // Weights that come and go (ZeRO 3) are packed whenever they have come.
   void pack(device::Stream& stream);
 
   // Backward where there is one stage, from the loss on, after forward(stream, batch, 0) of the same batch: adds the
@@ -88,7 +100,10 @@ class Model {
   // (the classifier's and final norm's gradients are added here: logits are not kept). backward_weight() of the same
   // set must follow before the chunk's next backward_input(). With recomputation the weights' gradients of the blocks
   // are added here too, as long as what was made again is there; backward_weight() reports them.
-  LossSum backward_input(device::Stream& stream, const Batch& batch, int set, float gradient_scale, int chunk = 0);
+  // Where blocks recompute, their weights get their gradients here too: `ready` is told of them, and backward_weight()
+  // tells of the rest.
+  LossSum backward_input(device::Stream& stream, const Batch& batch, int set, float gradient_scale, int chunk = 0,
+                         const GradientsReady& ready = {});
   void backward_weight(device::Stream& stream, const Batch& batch, int set, const GradientsReady& ready, int chunk = 0);
   // The loss of the last chunk after forward(), where nothing will be trained.
   LossSum loss(device::Stream& stream, const Batch& batch, int set, int chunk = 0);
@@ -108,6 +123,7 @@ class Model {
   struct Network;
   Network& whole();  // of a model of one stage
 
+  ParameterHooks hooks_;
   std::vector<std::unique_ptr<Network>> networks_;  // a chunk
 };
 

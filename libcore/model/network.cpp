@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "libcore/base/error.h"
 #include "libcore/ops/classifier.h"
 #include "libcore/ops/optimizer.h"
@@ -15,13 +17,15 @@ using tensor::MutableView;
 using tensor::View;
 
 Model::Network::Network(device::Stream& stream, const Config& model, Parameters& parameters, const Shard& part,
-                        const ModelSize& extent, int activation_sets)
+                        const ModelSize& extent, int activation_sets, const ParameterHooks& parameter_hooks)
     : config(model),
       local(local_config(model, part)),
       shard(part),
       size(extent),
       sets(activation_sets),
       parts(parts_of(parameters.table(), part, model.layers)),
+      hooks(parameter_hooks),
+      weights_come_and_go(parameters.sharding().weights),
       rotary(model.architecture != Architecture::kGpt2 ? make_rotary_table(model, extent.sequence) : RotaryTable{}),
       blocks(make_blocks(stream, model, parameters, rotary, part, extent, activation_sets)) {
   const std::int64_t rows = size.batch * size.sequence, own_rows = shard.most_own_rows(rows);
@@ -40,6 +44,7 @@ Model::Network::Network(device::Stream& stream, const Config& model, Parameters&
   if (size.training) plan_gradients(rows, dtype);
   workspace.allocate();
   connect_gradients();
+  connect_blocks();
 }
 
 void Model::Network::plan_gradients(std::int64_t rows, DType dtype) {
@@ -64,6 +69,64 @@ void Model::Network::connect_gradients() {
     }
   }
   if (!gradients.empty() && !parts_apart() && !shard.last) gradients.back().behind = incoming;
+}
+
+void Model::Network::connect_blocks() {
+  if (weights_come_and_go) packed_block.assign(kLayerSlots, parallel::LayerShards::kNone);
+  set_block_hooks(blocks, {.weights_needed = [this](device::Stream& stream, std::size_t block,
+                                                    Pass pass) { need_block(stream, block, pass); },
+                           .gradients_needed = [this](std::size_t block) { need_block_gradients(block); }});
+}
+
+void Model::Network::pack(device::Stream& stream) {
+  if (weights_come_and_go) {
+    std::fill(packed_block.begin(), packed_block.end(), parallel::LayerShards::kNone);
+    head_is_packed = false;
+    return;
+  }
+  model::pack(stream, blocks);
+  if (head) model::pack(stream, head->classifier);
+}
+
+std::size_t Model::Network::packed_bytes() const {
+  return model::packed_bytes(blocks) + (head ? head->classifier.packed.bytes() : 0);
+}
+
+void Model::Network::need_embedding() {
+  if (hooks.weights_needed) hooks.weights_needed(0, parts.blocks.front().begin);
+}
+
+void Model::Network::need_embedding_gradients() {
+  if (hooks.gradients_needed) hooks.gradients_needed(0);
+}
+
+void Model::Network::need_block(device::Stream& stream, std::size_t block, Pass pass) {
+  if (!weights_come_and_go) return;
+  const std::size_t next = pass == Pass::kForward ? block + 1 : block - 1;  // beyond the ends: no block
+  const bool goes_on = next < parts.blocks.size();
+  if (hooks.weights_needed)
+    hooks.weights_needed(parts.blocks[block].begin, goes_on ? parts.blocks[next].begin : parallel::LayerShards::kNone);
+  std::size_t& packed = packed_block[block % kLayerSlots];
+  if (packed == block) return;
+  pack_block(stream, blocks, block);
+  packed = block;
+}
+
+void Model::Network::need_block_gradients(std::size_t block) {
+  if (hooks.gradients_needed) hooks.gradients_needed(parts.blocks[block].begin);
+}
+
+void Model::Network::need_head(device::Stream& stream, Pass pass) {
+  const bool backward = pass == Pass::kBackward;
+  // A tied classifier is the embedding.
+  for (const std::size_t index : {parts.head.begin, config.tied_embeddings ? 0 : parts.head.begin}) {
+    if (hooks.weights_needed)
+      hooks.weights_needed(index, backward ? parts.blocks.back().begin : parallel::LayerShards::kNone);
+    if (backward && hooks.gradients_needed) hooks.gradients_needed(index);
+  }
+  if (!weights_come_and_go || head_is_packed) return;
+  model::pack(stream, head->classifier);
+  head_is_packed = true;
 }
 
 namespace {
@@ -137,9 +200,13 @@ void Model::Network::share_rows(MicroBatch& micro) {
 }
 
 void Model::Network::forward(device::Stream& stream, const MicroBatch& micro, bool saving) {
-  if (embedding) model::forward(stream, *embedding, micro, buffers.whole, model::input(blocks, micro, saving));
+  if (embedding) {
+    need_embedding();
+    model::forward(stream, *embedding, micro, buffers.whole, model::input(blocks, micro, saving));
+  }
   const Residual residual = model::forward(stream, local, blocks, micro, buffers, saving);
   if (head) {
+    need_head(stream, Pass::kForward);
     forward_norm(stream, *head, micro, residual, head_saved);
   } else if (micro.own_rows().size() > 0) {
     ops::add(stream, residual.sum, micro.own_of(buffers.branch));

@@ -29,15 +29,16 @@ std::vector<LocalParameter> whole_tensors(const std::vector<Parameter>& table) {
 Parameters::Parameters(const std::vector<Parameter>& table, tensor::DType compute, bool with_gradients)
     : Parameters(whole_tensors(table), compute, with_gradients) {}
 
-Parameters::Parameters(std::vector<LocalParameter> table, tensor::DType compute, bool with_gradients)
-    : table_(std::move(table)), compute_(compute) {
-  for (const LocalParameter& parameter : table_) {
-    const auto count = static_cast<std::size_t>(parameter.local_shape().count());
-    weight_offset_.push_back(weights_.reserve(count * tensor::size_of(compute_)));
-    if (with_gradients) gradient_offset_.push_back(gradients_.reserve(count * sizeof(float)));
-  }
-  weights_.allocate({});
-  if (with_gradients) gradients_.allocate({});
+Parameters::Parameters(std::vector<LocalParameter> table, tensor::DType compute, bool with_gradients,
+                       const parallel::Sharding& sharding, std::int64_t layers)
+    : table_(std::move(table)),
+      compute_(compute),
+      sharding_(sharding),
+      units_(units_of(table_, layers)),
+      weights_(table_, compute, sharding, sharding.weights, units_, "weights") {
+  check(layers > 0 || (!sharding.weights && !sharding.gradients), "who shares layers knows how many the model has");
+  if (with_gradients)
+    gradients_ = ParameterMemory(table_, tensor::DType::kF32, sharding, sharding.gradients, units_, "gradients");
 }
 
 bool Parameters::contains(std::string_view name) const {
@@ -50,17 +51,23 @@ std::size_t Parameters::index(std::string_view name) const {
   return static_cast<std::size_t>(it - table_.begin());
 }
 
-tensor::MutableView Parameters::weight(std::size_t i) const {
-  return {weights_.at(weight_offset_[i]), compute_, table_[i].local_shape(), 0};
-}
-
 tensor::MutableView Parameters::gradient(std::size_t i) const {
-  if (gradient_offset_.empty()) return {};
-  return {gradients_.at(gradient_offset_[i]), tensor::DType::kF32, table_[i].local_shape(), 0};
+  return gradients_.present() ? gradients_.whole(i) : tensor::MutableView{};
 }
 
 void Parameters::zero_gradients(device::Stream& stream) {
-  for (std::size_t i = 0; i < gradient_offset_.size(); ++i) ops::fill_zero(stream, gradient(i));
+  for (std::size_t i = 0; gradients_.present() && i < size(); ++i) ops::fill_zero(stream, kept_gradient(i));
+}
+
+parallel::ShardedTensors sharded_tensors(const Parameters& parameters) {
+  parallel::ShardedTensors tensors{.sharding = parameters.sharding(), .units = parameters.units()};
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    tensors.weights.push_back(parameters.weight(i));
+    tensors.gradients.push_back(parameters.gradient(i));
+    if (tensors.sharding.weights) tensors.weight_shares.push_back(parameters.kept_weight(i));
+    if (tensors.sharding.gradients) tensors.gradient_shares.push_back(parameters.kept_gradient(i));
+  }
+  return tensors;
 }
 
 namespace {

@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "libcore/device/arena.h"
 #include "libcore/device/stream.h"
 #include "libcore/model/config.h"
+#include "libcore/model/parameter_memory.h"
+#include "libcore/parallel/layer_shards.h"
 #include "libcore/parallel/partition.h"
+#include "libcore/parallel/sharding.h"
 #include "libcore/tensor/box.h"
 #include "libcore/tensor/view.h"
 
@@ -59,10 +61,12 @@ inline constexpr const char* kFlopsConvention =
     "counted";
 double training_flops_per_token(const Config& config, std::int64_t sequence_length);
 
-// The weights (compute dtype) and fp32 gradients of this rank, each one arena in table order.
+// The weights (compute dtype) and fp32 gradients of this rank.
 class Parameters {
  public:
-  Parameters(std::vector<LocalParameter> table, tensor::DType compute, bool with_gradients);
+  // `sharding`: what of them the replicas share; `layers` of the whole model, needed where they share some.
+  Parameters(std::vector<LocalParameter> table, tensor::DType compute, bool with_gradients,
+             const parallel::Sharding& sharding = {}, std::int64_t layers = 0);
   // Whole tensors.
   Parameters(const std::vector<Parameter>& table, tensor::DType compute, bool with_gradients);
 
@@ -71,17 +75,38 @@ class Parameters {
   bool contains(std::string_view name) const;
   std::size_t index(std::string_view name) const;  // InternalError if there is none
   tensor::DType compute_dtype() const { return compute_; }
-  tensor::MutableView weight(std::size_t i) const;    // [local_shape()]
-  tensor::MutableView gradient(std::size_t i) const;  // fp32
-  void zero_gradients(device::Stream& stream);
+  const parallel::Sharding& sharding() const { return sharding_; }
+  const std::vector<parallel::Unit>& units() const { return units_; }
+  parallel::Range share(std::size_t i) const { return sharding_.share(table_[i].box.count()); }  // that it updates
+
+  // Whole, [local_shape()]: where the model reads weights and adds gradients (fp32). Under ZeRO 2 (gradients) and 3
+  // (weights) these are rooms, which layers take in turn (parallel::LayerShards).
+  tensor::MutableView weight(std::size_t i) const { return weights_.whole(i); }
+  tensor::MutableView gradient(std::size_t i) const;
+  // What is kept from step to step, flat: whole, or the rank's share alone. And elements `range` of it.
+  tensor::MutableView kept_weight(std::size_t i) const { return weights_.kept(i); }
+  tensor::MutableView kept_gradient(std::size_t i) const { return gradients_.kept(i); }
+  tensor::MutableView weight_part(std::size_t i, const parallel::Range& range) const { return weights_.part(i, range); }
+  tensor::MutableView gradient_part(std::size_t i, const parallel::Range& range) const {
+    return gradients_.part(i, range);
+  }
+  void zero_gradients(device::Stream& stream);  // those that are kept: rooms are emptied by who fills them
+
+  // Bytes that are kept, and that layers take in turn.
+  std::size_t kept_weight_bytes() const { return weights_.kept_bytes(); }
+  std::size_t kept_gradient_bytes() const { return gradients_.kept_bytes(); }
+  std::size_t room_bytes() const { return weights_.room_bytes() + gradients_.room_bytes(); }
 
  private:
   std::vector<LocalParameter> table_;
   tensor::DType compute_;
-  std::vector<std::size_t> weight_offset_, gradient_offset_;
-  device::Arena weights_{"weights"};
-  device::Arena gradients_{"gradients"};
+  parallel::Sharding sharding_;
+  std::vector<parallel::Unit> units_;
+  ParameterMemory weights_, gradients_;
 };
+
+// What parallel::LayerShards exchanges of them.
+parallel::ShardedTensors sharded_tensors(const Parameters& parameters);
 
 // The initial fp32 values of one parameter: N(0, std) keyed by (seed, name, global element), or constants.
 void initial_values(const Parameter& parameter, std::uint64_t seed, device::Stream& stream, tensor::MutableView out);

@@ -46,12 +46,8 @@ PackedWeight::PackedWeight(Stream& stream, DType dtype, WeightLayout layout, std
   Storage* storage = nullptr;
   void (*destroy)(Storage*) = nullptr;
   stream.backend().linear.create(stream, storage, destroy, dtype, layout, part_outputs, inputs, has_bias);
-  storage_ = std::unique_ptr<Storage, void (*)(Storage*)>(storage, destroy);
+  storage_ = std::shared_ptr<Storage>(storage, destroy);
 }
-
-PackedWeight::~PackedWeight() = default;
-PackedWeight::PackedWeight(PackedWeight&& other) noexcept = default;
-PackedWeight& PackedWeight::operator=(PackedWeight&& other) noexcept = default;
 
 DType PackedWeight::dtype() const { return storage_->dtype; }
 WeightLayout PackedWeight::layout() const { return storage_->layout; }

@@ -29,6 +29,7 @@ enum class Activation { kNone, kGeluTanh };
 // One or several weights that share their input, side by side along N (q, k and v; gate and up), with their biases, in
 // the form the backend's products want. Opaque: made once for its shape, filled by pack_weight once a step, read many
 // times.
+// A copy is another handle of the same memory: for weights of one shape that are packed in turn.
 class PackedWeight {
  public:
   struct Storage;  // the backend's
@@ -36,9 +37,6 @@ class PackedWeight {
   // Allocates. `dtype` is that of the weights and activations (fp32, bf16 or fp16); outputs of the parts sum up to N.
   PackedWeight(Stream& stream, DType dtype, WeightLayout layout, std::span<const std::int64_t> part_outputs,
                std::int64_t inputs, bool has_bias);
-  ~PackedWeight();
-  PackedWeight(PackedWeight&& other) noexcept;
-  PackedWeight& operator=(PackedWeight&& other) noexcept;
 
   DType dtype() const;
   WeightLayout layout() const;
@@ -50,7 +48,7 @@ class PackedWeight {
   Storage& storage() const { return *storage_; }
 
  private:
-  std::unique_ptr<Storage, void (*)(Storage*)> storage_{nullptr, nullptr};
+  std::shared_ptr<Storage> storage_;
 };
 
 // Reads the parts' weights ([N_i, K] or [K, N_i] by layout) and biases ([N_i], or none) into `packed`.

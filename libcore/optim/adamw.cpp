@@ -11,18 +11,10 @@ namespace convoy::optim {
 using tensor::DType;
 using tensor::MutableView;
 
-namespace {
-
-MutableView part_of(const MutableView& whole, const parallel::Range& share) {
-  return tensor::flat_part(whole, share.begin, share.end);
-}
-
-}  // namespace
-
 AdamW::AdamW(model::Parameters& parameters, const AdamWConstants& constants, std::vector<parallel::Range> shares)
     : parameters_(parameters), constants_(constants), shares_(std::move(shares)) {
   if (shares_.empty()) {
-    for (const model::LocalParameter& parameter : parameters.table()) shares_.push_back({0, parameter.box.count()});
+    for (std::size_t i = 0; i < parameters.size(); ++i) shares_.push_back(parameters.share(i));
   }
   check(shares_.size() == parameters.size(), "every parameter has a share");
   const bool with_master = parameters.compute_dtype() != DType::kF32;
@@ -40,7 +32,7 @@ AdamW::AdamW(model::Parameters& parameters, const AdamWConstants& constants, std
 const parallel::Range& AdamW::share(std::size_t i) const { return shares_[i]; }
 
 MutableView AdamW::master(std::size_t i) const {
-  if (parameters_.compute_dtype() == DType::kF32) return part_of(parameters_.weight(i), shares_[i]);
+  if (parameters_.compute_dtype() == DType::kF32) return parameters_.weight_part(i, shares_[i]);
   return {master_.at(offset_[i]), DType::kF32, {shares_[i].size()}, 0};
 }
 
@@ -55,20 +47,20 @@ MutableView AdamW::second_moment(std::size_t i) const {
 void AdamW::publish(device::Stream& stream) {
   if (parameters_.compute_dtype() == DType::kF32) return;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    ops::cast(stream, master(i), part_of(parameters_.weight(i), shares_[i]));
+    ops::cast(stream, master(i), parameters_.weight_part(i, shares_[i]));
   }
 }
 
 void AdamW::scale_gradients(device::Stream& stream, float factor) {
   for (std::size_t i = 0; i < parameters_.size(); ++i)
-    ops::scale(stream, factor, part_of(parameters_.gradient(i), shares_[i]));
+    ops::scale(stream, factor, parameters_.gradient_part(i, shares_[i]));
 }
 
 ExactSum AdamW::gradient_squares(device::Stream& stream) const {
   ExactSum sum;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (!parameters_.table()[i].primary) continue;
-    ops::sum_of_squares(stream, part_of(parameters_.gradient(i), shares_[i]), sum);
+    ops::sum_of_squares(stream, parameters_.gradient_part(i, shares_[i]), sum);
   }
   return sum;
 }
@@ -83,8 +75,8 @@ void AdamW::step(device::Stream& stream, double rate, std::int64_t update, doubl
   const double correction2 = 1.0 - std::pow(constants_.beta2, static_cast<double>(update));
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const model::LocalParameter& parameter = parameters_.table()[i];
-    const MutableView weight = part_of(parameters_.weight(i), shares_[i]);
-    ops::adamw(stream, {.gradient = part_of(parameters_.gradient(i), shares_[i]),
+    const MutableView weight = parameters_.weight_part(i, shares_[i]);
+    ops::adamw(stream, {.gradient = parameters_.gradient_part(i, shares_[i]),
                         .parameter = master(i),
                         .m = first_moment(i),
                         .v = second_moment(i),

@@ -22,8 +22,8 @@ struct AdamWConstants {
 
 class AdamW {
  public:
-  // fp32 states for the share of every parameter that this rank updates, a flat range of what it holds (all of it
-  // unless `shares` says otherwise); a fp32 master of it too unless the weights are fp32 themselves.
+  // fp32 states for the share of every parameter that this rank updates, a flat range of what it holds (that of
+  // Parameters unless `shares` says otherwise); a fp32 master of it too unless the weights are fp32 themselves.
   AdamW(model::Parameters& parameters, const AdamWConstants& constants, std::vector<parallel::Range> shares = {});
 
   const parallel::Range& share(std::size_t i) const;
@@ -32,6 +32,7 @@ class AdamW {
   tensor::MutableView master(std::size_t i) const;
   tensor::MutableView first_moment(std::size_t i) const;
   tensor::MutableView second_moment(std::size_t i) const;
+  std::size_t bytes() const { return master_.size() + m_.size() + v_.size(); }
   // Writes the masters' values into the shares of the compute weights (after the masters were filled from a file or an
   // initialisation).
   void publish(device::Stream& stream);

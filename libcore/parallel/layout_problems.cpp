@@ -202,11 +202,11 @@ std::vector<std::string> layout_problems(const Layout& layout, int world, const 
     add_split_problems(layout, model.layers, problems);
   }
   if (has_mesh) add_world_problems(layout, world, problems);
-  if (layout.zero < 0 || layout.zero > 1) {
+  if (layout.zero < 0 || layout.zero > 3) {
     problems.push_back(
-        fmt::format("{}: optimizer states are whole (0) or shared between replicas (1); nearest legal "
-                    "values: {}",
-                    flag("zero", layout.zero), layout.zero < 0 ? 0 : 1));
+        fmt::format("{}: replicas share nothing (0), the optimizer's states (1), these and the gradients (2), or the "
+                    "weights too (3); nearest legal values: {}",
+                    flag("zero", layout.zero), layout.zero < 0 ? 0 : 3));
   }
   const bool has_global = !below_one("global-batch-size", global_batch, problems);
   const bool has_micro = !below_one("micro-batch-size", micro_batch, problems);

@@ -27,7 +27,7 @@ struct Layout {
   int tensor = 1;    // ranks that share every matrix
   int pipeline = 1;  // stages
   int data = 1;      // replicas
-  int zero = 0;      // 0: every replica holds all optimizer states; 1: a share of them
+  int zero = 0;      // what replicas share: 1 optimizer states, 2 gradients too, 3 weights too (sharding.h)
   ScheduleKind schedule = ScheduleKind::kOneForwardOneBackward;
   std::vector<std::int64_t> pipeline_split = {};  // layers a chunk, in model order; empty: partition()
   int virtual_stages = 1;                         // chunks of layers a stage

@@ -13,6 +13,7 @@
 #include "libcore/config/validate.h"
 #include "libcore/model/shard.h"
 #include "libcore/ops/backend.h"
+#include "libcore/train/layer_shards.h"
 #include "libcore/train/step.h"
 #include "libcore/train/weights.h"
 
@@ -65,16 +66,13 @@ std::vector<std::int32_t> made_up_tokens(const SmallRun& run, std::uint64_t seed
   return tokens;
 }
 
-std::vector<tensor::MutableView> gradients_of(const model::Parameters& parameters) {
-  std::vector<tensor::MutableView> gradients;
-  for (std::size_t i = 0; i < parameters.size(); ++i) gradients.push_back(parameters.gradient(i));
-  return gradients;
-}
-
-std::vector<parallel::Range> shares_of(const parallel::DataParallel& data_parallel, std::size_t parameters) {
-  std::vector<parallel::Range> shares;
-  for (std::size_t i = 0; i < parameters; ++i) shares.push_back(data_parallel.share(i));
-  return shares;
+parallel::DataParallelOptions reduction_of(const SmallRun& run, const CheckSettings& settings,
+                                           parallel::GradientTree* tree) {
+  // Under ZeRO 3 the replicas exchange weights until the last pass is over, and only then the nodes of a tree.
+  return {.zero = std::min(1, run.layout.zero),
+          .tree = tree,
+          .bucket_bytes = settings.bucket_bytes,
+          .overlap = settings.overlap && (tree == nullptr || run.layout.zero < 3)};
 }
 
 parallel::Groups groups_of(comm::Communicator& world, const parallel::Layout& layout, const CheckSettings& settings) {
@@ -96,25 +94,24 @@ struct RankState {
                                             static_cast<int>(run.micro_batches), groups.at.pipeline,
                                             run.layout.virtual_stages)),
         chunks(model::shards_of(run.model, groups)),
-        parameters(model::local_parameters(run.model, chunks), settings.precision, true),
+        parameters(model::local_parameters(run.model, chunks), settings.precision, true,
+                   sharding_of(groups, settings.tree), run.model.layers),
         tree(settings.tree
-                 ? std::make_unique<parallel::GradientTree>(*groups.data, gradients_of(parameters),
+                 ? std::make_unique<parallel::GradientTree>(*groups.data, gradients_to_sum(parameters),
                                                             std::span(&run.micro_batches, 1), settings.bucket_bytes)
                  : nullptr),
-        data_parallel(*groups.data, gradients_of(parameters), tied_ends(parameters),
-                      {.zero = run.layout.zero,
-                       .tree = tree.get(),
-                       .bucket_bytes = settings.bucket_bytes,
-                       .overlap = settings.overlap}),
+        data_parallel(*groups.data, gradients_to_sum(parameters), summed_alone(parameters),
+                      reduction_of(run, settings, tree.get())),
         partial_sums(*groups.tensor,
                      as_summed(partial_gradients_of(parameters, settings), data_parallel, settings.tree)),
-        optimizer(parameters, kOptimizer, shares_of(data_parallel, parameters.size())),
+        optimizer(parameters, kOptimizer),
         model(stream, run.model, parameters, chunks,
               {.batch = run.micro_batch,
                .sequence = run.sequence_length,
                .training = true,
                .sets = run.layout.pipeline == 1 ? std::vector{1} : parallel::activation_sets(actions),
                .recompute = run.recompute}),
+        layer_shards(share_layers(groups, parameters, reduction_of(run, settings, nullptr), model)),
         batch(run.micro_batches, run.micro_batch, run.sequence_length,
               {.vocabulary = run.model.vocabulary,
                .document_positions = settings.documents,
@@ -125,10 +122,10 @@ struct RankState {
   }
 
   StepContext context() {
-    return {stream,        groups,    actions, parameters, model,      partial_sums,
-            data_parallel, optimizer, faults,  &losses,    loss_scale, tree.get()};
+    return {stream,    groups, actions, parameters, model,      partial_sums,      data_parallel,
+            optimizer, faults, &losses, loss_scale, tree.get(), layer_shards.get()};
   }
-  StepValues values() const { return {groups, parameters, data_parallel, losses}; }
+  StepValues values() const { return {groups, parameters, losses}; }
 
   device::Stream stream{ops::cpu_backend(), 1};
   parallel::Groups groups;
@@ -140,6 +137,7 @@ struct RankState {
   parallel::PartialSums partial_sums;
   optim::AdamW optimizer;
   model::Model model;
+  std::unique_ptr<parallel::LayerShards> layer_shards;
   Faults faults;
   GlobalBatch batch;
   std::vector<double> losses;  // of the step's micro-batches, in the last stage

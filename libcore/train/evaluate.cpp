@@ -46,12 +46,15 @@ EvalMetrics evaluate(device::Stream& stream, model::Model& model, const parallel
                      const EvaluationSet& set, const SampleRules& rules, MicroBatch& scratch) {
   const std::int64_t all = (set.samples + scratch.rows() - 1) / scratch.rows();
   const parallel::Range mine = parallel::partition(all, groups.layout.data, groups.at.data);
+  // As many as the first replica, which has most: under ZeRO 3 all pass through the model side by side. What is beyond
+  // a replica's own is empty.
+  const std::int64_t micro_batches = parallel::partition(all, groups.layout.data, 0).size();
   const EvaluationStage::Load batch = [&](int index) {
-    load(set, mine.begin + index, rules, scratch);
+    load(set, index < mine.size() ? mine.begin + index : all, rules, scratch);
     return scratch.batch();
   };
-  EvaluationLoss loss = groups.layout.pipeline == 1 ? run_whole(stream, model, mine.size(), batch)
-                                                    : run_stages(stream, model, groups, mine.size(), batch);
+  EvaluationLoss loss = groups.layout.pipeline == 1 ? run_whole(stream, model, micro_batches, batch)
+                                                    : run_stages(stream, model, groups, micro_batches, batch);
   const bool counts = groups.last_stage() && groups.at.tensor == 0;
   if (!counts) loss = {};
   std::array<std::int64_t, ExactSum::kWords + 1> sums{};

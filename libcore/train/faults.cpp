@@ -55,8 +55,9 @@ void Faults::spoil(const model::Parameters& parameters) const {
   for (const Fault& fault : faults_) {
     if (fault.kind != FaultKind::kNanGradient || !fault.strikes(rank_, step_)) continue;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (!parameters.table()[i].primary || parameters.gradient(i).count() == 0) continue;
-      parameters.gradient(i).as<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+      const tensor::MutableView gradient = parameters.kept_gradient(i);
+      if (!parameters.table()[i].primary || gradient.count() == 0) continue;
+      gradient.as<float>()[0] = std::numeric_limits<float>::quiet_NaN();
       log_error(
           fmt::format("--fault: rank {} spoils a gradient of {} in step {}", rank_, parameters.table()[i].name, step_));
       break;
@@ -66,13 +67,15 @@ void Faults::spoil(const model::Parameters& parameters) const {
 
 void Faults::flip(const model::Parameters& parameters, const parallel::Layout& layout) const {
   const auto is_held_twice = [&](const model::LocalParameter& parameter) {
-    return layout.data > 1 || parameter.parts < layout.tensor || parameter.tied_end;
+    return (layout.data > 1 && layout.zero < 3) || parameter.parts < layout.tensor || parameter.tied_end;
   };
   for (const Fault& fault : faults_) {
     if (fault.kind != FaultKind::kFlipBit || !fault.strikes(rank_, step_)) continue;
     const auto found = std::ranges::find_if(parameters.table(), is_held_twice);
     if (found == parameters.table().end()) continue;
-    *parameters.weight(static_cast<std::size_t>(found - parameters.table().begin())).as<unsigned char>() ^= 1;
+    const tensor::MutableView weight =
+        parameters.kept_weight(static_cast<std::size_t>(found - parameters.table().begin()));
+    if (weight.count() > 0) *weight.as<unsigned char>() ^= 1;
     log_error(fmt::format("--fault: rank {} flips a bit of a weight of {} after step {}", rank_, found->name, step_));
   }
 }

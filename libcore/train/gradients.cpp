@@ -22,8 +22,8 @@ struct Piece {
   parallel::Range range;
 };
 
-// What the rank at `at` knows the sums of: everything in the first replica, or its shares under ZeRO 1; each element of
-// the model once.
+// What the rank at `at` knows the sums of: everything in the first replica, or its shares from ZeRO 1 on; each element
+// of the model once.
 std::vector<Piece> pieces_of(const std::vector<model::LocalParameter>& table, const parallel::Layout& layout,
                              const parallel::Coordinates& at) {
   std::vector<Piece> pieces;
@@ -65,8 +65,8 @@ Whole receive_all(const model::Config& config, const StepContext& context) {
     for (const Piece& piece : pieces_of(table, layout, at)) {
       Tensor& target = whole.at(table[piece.index].name);
       if (rank == 0) {
-        const float* own = context.parameters.gradient(piece.index).as<float>();
-        place(own + piece.range.begin, table[piece.index], piece.range, target);
+        const float* own = context.parameters.gradient_part(piece.index, piece.range).as<float>();
+        place(own, table[piece.index], piece.range, target);
         continue;
       }
       Tensor values({piece.range.size()}, DType::kF32);
@@ -80,8 +80,7 @@ Whole receive_all(const model::Config& config, const StepContext& context) {
 void send_all(const StepContext& context) {
   const parallel::Groups& groups = context.groups;
   for (const Piece& piece : pieces_of(context.parameters.table(), groups.layout, groups.at)) {
-    const tensor::MutableView gradient = context.parameters.gradient(piece.index);
-    groups.world->send(context.stream, tensor::flat_part(gradient, piece.range.begin, piece.range.end), 0);
+    groups.world->send(context.stream, context.parameters.gradient_part(piece.index, piece.range), 0);
   }
 }
 

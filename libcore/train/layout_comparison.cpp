@@ -143,7 +143,8 @@ void RankComparison::gradients(int step, const StepValues& values) {
     const double scale = std::max(kGradientFloor * expected.largest_gradient, largest_of(expected.gradients[global]));
     Difference difference = start(step, Compared::kGradient, values);
     difference.order = -static_cast<std::int64_t>(global);
-    compare(difference, values.parameters.table()[i], values.parameters.gradient(i), values.data_parallel.share(i),
+    const parallel::Range share = values.parameters.share(i);
+    compare(difference, values.parameters.table()[i], values.parameters.gradient_part(i, share), share,
             expected.gradients[global], scale);
   }
 }
@@ -169,11 +170,16 @@ void RankComparison::weights(int step, const StepValues& values) {
         allowed.relative_to_weights ? std::max(allowed.weight_scale, largest_of(whole)) : allowed.weight_scale;
     Difference difference = start(step, Compared::kWeight, values);
     difference.order = static_cast<std::int64_t>(global);
-    const tensor::View weight = values.parameters.weight(i);
-    compare(difference, values.parameters.table()[i], weight, {0, weight.count()}, whole, scale);
+    const model::LocalParameter& parameter = values.parameters.table()[i];
+    // Where weights are shared nobody has others' after an update; elsewhere those too must have arrived.
+    const parallel::Range here =
+        values.parameters.sharding().weights ? values.parameters.share(i) : parallel::Range{0, parameter.box.count()};
+    const tensor::View weight = values.parameters.weight_part(i, here);
+    compare(difference, parameter, weight, here, whole, scale);
+    if (here.size() < parameter.box.count()) continue;  // no two ranks hold the same
     const std::string_view bytes(static_cast<const char*>(weight.data),
                                  static_cast<std::size_t>(weight.count()) * tensor::size_of(weight.dtype));
-    held_.push_back({step, global, values.parameters.table()[i].box, difference.rank, difference.at, xxh3_64(bytes)});
+    held_.push_back({step, global, parameter.box, difference.rank, difference.at, xxh3_64(bytes)});
   }
 }
 
@@ -209,13 +215,13 @@ Difference RankComparison::start(int step, Compared what, const StepValues& valu
   return difference;
 }
 
-// The element of the share that differs most.
+// The element of the share, which `mine` is, that differs most.
 void RankComparison::compare(Difference difference, const model::LocalParameter& parameter, const tensor::View& mine,
                              const parallel::Range& share, const std::vector<float>& whole, double scale) {
   double largest = -1.0, found = 0.0, expected = 0.0;
   std::int64_t at = 0;
   for (std::int64_t e = share.begin; e < share.end; ++e) {
-    const float ours = value_at(mine, e),
+    const float ours = value_at(mine, e - share.begin),
                 theirs = whole[static_cast<std::size_t>(tensor::index_in_whole(parameter.shape, parameter.box, e))];
     const double distance = std::abs(static_cast<double>(ours) - theirs);
     if (distance <= largest) continue;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "libcore/model/parameters.h"
-#include "libcore/parallel/data_parallel.h"
 #include "libcore/parallel/groups.h"
 #include "libcore/train/cut_down.h"
 #include "libcore/train/layout_report.h"
@@ -30,7 +29,6 @@ struct Tolerances {
 struct StepValues {
   const parallel::Groups& groups;
   const model::Parameters& parameters;
-  const parallel::DataParallel& data_parallel;
   const std::vector<double>& losses;  // of the step's micro-batches, in the last stage
 };
 

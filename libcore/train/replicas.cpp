@@ -19,14 +19,15 @@ namespace {
 
 using parallel::Range;
 
-// Of parameter i what the rank holds: the weights that it computes with, and the optimizer's states of its share.
+// Of parameter i what the rank keeps: the weights that it computes with (under ZeRO 3 its share), and the optimizer's
+// states of its share.
 template <class Visit>
 void for_each_part(const std::vector<model::LocalParameter>& table, const parallel::Layout& layout,
                    const parallel::Coordinates& at, bool with_master, Visit&& visit) {
   for (std::size_t i = 0; i < table.size(); ++i) {
     const std::int64_t count = table[i].box.count();
     const Range share = layout.zero == 0 ? Range{0, count} : parallel::flat_partition(count, layout.data, at.data);
-    visit(i, "weight", Range{0, count});
+    visit(i, "weight", layout.zero == 3 ? share : Range{0, count});
     if (with_master) visit(i, "master weight", share);
     visit(i, "first moment", share);
     visit(i, "second moment", share);
@@ -98,7 +99,7 @@ Replicas::Replicas(const model::Config& config, const parallel::Layout& layout, 
 std::vector<std::int64_t> Replicas::hashes(const model::Parameters& parameters, const optim::AdamW& optimizer) const {
   std::vector<std::int64_t> hashes;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    hashes.push_back(hash_of(parameters.weight(i)));
+    hashes.push_back(hash_of(parameters.kept_weight(i)));
     if (with_master_) hashes.push_back(hash_of(optimizer.master(i)));
     hashes.push_back(hash_of(optimizer.first_moment(i)));
     hashes.push_back(hash_of(optimizer.second_moment(i)));

@@ -73,6 +73,7 @@ class Session {
   void prepare_directory();
   ExitCode train();
   std::int64_t start_step() const;
+  std::vector<std::int64_t> peak_memory_of_all() const;
 
   const config::RunOptions& options_;
   const Rank& rank_;
@@ -202,9 +203,18 @@ ExitCode Session::train() {
   checkpoint_.reset();
   if (agreement_.is_root()) log_summary(*prepared_, nodes_, trainer->memory_summary());
   const std::string reason = trainer->train(log_.get());
+  const std::vector<std::int64_t> peaks = peak_memory_of_all();
+  if (agreement_.is_root()) log_->memory(peaks, nodes_);
   // No rank leaves before the end is on record.
   agreement_.root([&] { reason.empty() ? log_->finished() : log_->stopped(reason); });
   return reason.empty() ? ExitCode::kDone : ExitCode::kRequeue;
+}
+
+std::vector<std::int64_t> Session::peak_memory_of_all() const {
+  std::vector<std::int64_t> peaks;
+  for (const std::string& bytes : gather_texts(rank_.world, std::to_string(peak_memory_bytes())))
+    peaks.push_back(std::stoll(bytes));
+  return peaks;
 }
 
 void Session::fail(const std::exception& error) noexcept {

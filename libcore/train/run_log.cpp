@@ -28,13 +28,6 @@ std::int64_t unix_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// The largest resident set so far.
-std::int64_t peak_memory_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
-}
-
 JsonObject event(std::string_view kind) {
   JsonObject row;
   row.add("kind", kind);
@@ -42,6 +35,12 @@ JsonObject event(std::string_view kind) {
 }
 
 }  // namespace
+
+std::int64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
 
 RunLog::RunLog(const RunDirectory& directory, const Identity& identity, const RunLogOptions& options)
     : directory_(directory),
@@ -156,6 +155,18 @@ void RunLog::saved(std::int64_t step, const Path& checkpoint, const checkpoint::
   write_status();
   log_info(fmt::format("step {}: checkpoint {}, {} in {}", step, checkpoint.string(),
                        format_bytes(static_cast<double>(report.bytes)), format_seconds(report.stall_seconds)));
+}
+
+void RunLog::memory(std::span<const std::int64_t> peak_bytes, std::span<const std::string> nodes) {
+  events_.append(event("memory").add_raw("peak_bytes", fmt::format("[{}]", fmt::join(peak_bytes, ","))).text());
+  const auto text = [&](std::size_t rank) {
+    const std::string place = peak_bytes.size() == 1 ? "" : fmt::format(" on rank {} ({})", rank, nodes[rank]);
+    return format_bytes(static_cast<double>(peak_bytes[rank])) + place;
+  };
+  const auto [least, most] = std::ranges::minmax_element(peak_bytes);
+  const auto rank_of = [&](auto rank) { return static_cast<std::size_t>(rank - peak_bytes.begin()); };
+  log_info(fmt::format("memory  peak {}{}", text(rank_of(most)),
+                       peak_bytes.size() == 1 ? "" : ", least " + text(rank_of(least))));
 }
 
 void RunLog::finished() {

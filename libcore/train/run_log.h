@@ -31,6 +31,8 @@ struct RunLogOptions {
   bool tensorboard = true;
 };
 
+std::int64_t peak_memory_bytes();  // the largest resident set of this process so far
+
 class RunLog {
  public:
   RunLog(const RunDirectory& directory, const Identity& identity, const RunLogOptions& options);
@@ -44,6 +46,8 @@ class RunLog {
   // The starts of the windows that a step trained on, in the order of their slots.
   void samples(std::int64_t step, std::span<const data::BlendedSampler::Window> windows);
   void saved(std::int64_t step, const Path& checkpoint, const checkpoint::SaveReport& report);
+  // The peak_memory_bytes() of every rank, and its node.
+  void memory(std::span<const std::int64_t> peak_bytes, std::span<const std::string> nodes);
   void finished();
   void stopped(const std::string& reason);  // early, with a committed checkpoint
   // Never throws: it is called while another error is on its way.

@@ -42,20 +42,22 @@ void TrainingStage::forward(int i, int chunk) {
           [&] { model_.forward(stream_, batch(i), set(i, chunk), chunk); });
 }
 
+model::GradientsReady TrainingStage::ready(int micro_batch) const {
+  return settings_.reports_all || micro_batch == settings_.last ? settings_.ready : model::GradientsReady{};
+}
+
 void TrainingStage::backward_input(int i, int chunk) {
   double loss = 0.0;
-  compute(stream_, faults_, Phase::kBackward, Operation::kBackwardInput, i,
-          [&] { loss = model_.backward_input(stream_, batch(i), set(i, chunk), settings_.gradient_scale, chunk).sum; });
+  compute(stream_, faults_, Phase::kBackward, Operation::kBackwardInput, i, [&] {
+    loss = model_.backward_input(stream_, batch(i), set(i, chunk), settings_.gradient_scale, chunk, ready(i)).sum;
+  });
   if (settings_.losses != nullptr && model_.has_loss(chunk)) settings_.losses->push_back(loss);
   loss_sum_.add(loss);
 }
 
 void TrainingStage::backward_weight(int i, int chunk) {
-  const bool reports = settings_.reports_all || i == settings_.last;
-  compute(stream_, faults_, Phase::kBackward, Operation::kBackwardWeight, i, [&] {
-    model_.backward_weight(stream_, batch(i), set(i, chunk), reports ? settings_.ready : model::GradientsReady{},
-                           chunk);
-  });
+  compute(stream_, faults_, Phase::kBackward, Operation::kBackwardWeight, i,
+          [&] { model_.backward_weight(stream_, batch(i), set(i, chunk), ready(i), chunk); });
 }
 
 tensor::MutableView TrainingStage::input(int i, int chunk) { return model_.input(batch(i), set(i, chunk), chunk); }

@@ -52,6 +52,7 @@ class TrainingStage final : public parallel::PipelineStage {
 
  private:
   model::Batch batch(int micro_batch) const;
+  model::GradientsReady ready(int micro_batch) const;  // empty unless its gradients are reported
   int set(int micro_batch, int chunk) const { return micro_batch % settings_.sets[static_cast<std::size_t>(chunk)]; }
 
   device::Stream& stream_;

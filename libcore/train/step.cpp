@@ -42,7 +42,7 @@ ExactSum run_whole(const StepContext& context, const GlobalBatch& batch, float s
             [&] { context.model.forward(context.stream, micro_batch, 0); });
     double loss = 0.0;
     compute(context.stream, context.faults, Phase::kBackward, Operation::kBackward, i, [&] {
-      const bool reports = i + 1 == count || context.tree != nullptr;
+      const bool reports = i + 1 == count || context.reduces_each();
       const model::GradientsReady& then = reports ? ready : model::GradientsReady{};
       loss = context.model.backward(context.stream, micro_batch, scale, then).sum;
     });
@@ -58,7 +58,7 @@ ExactSum run_stages(const StepContext& context, const GlobalBatch& batch, float 
                       {.gradient_scale = scale,
                        .sets = parallel::activation_sets(context.actions),
                        .last = last_backward(context.actions),
-                       .reports_all = context.tree != nullptr,
+                       .reports_all = context.reduces_each(),
                        .ready = ready,
                        .losses = context.groups.last_stage() ? context.losses : nullptr},
                       context.faults);
@@ -82,14 +82,19 @@ MutableView share_of(const MutableView& gradient, const parallel::Range& share) 
   return tensor::flat_part(gradient, share.begin, share.end);
 }
 
-// Gradients of parameters that were computed to their end: sums in rank order may begin, or the tree gets a leaf.
+// Gradients of parameters that were computed to their end, for the step or (reduces_each()) for a micro-batch: sums in
+// rank order may begin, or the tree gets a leaf.
 void take_gradients(const StepContext& context, const std::vector<std::size_t>& tied, std::size_t begin,
                     std::size_t end) {
-  if (context.tree == nullptr) {
-    context.partial_sums.sum(context.stream, begin, end);
+  if (context.tree != nullptr) {
+    if (context.tree->add_leaf(context.stream, begin, end)) context.data_parallel.ready(begin, end);
+    return;
+  }
+  context.partial_sums.sum(context.stream, begin, end);
+  if (context.reduces_each()) {
+    context.shards->ready(begin, end);
+  } else {
     report(context.data_parallel, tied, begin, end);
-  } else if (context.tree->add_leaf(context.stream, begin, end)) {
-    context.data_parallel.ready(begin, end);
   }
 }
 
@@ -97,7 +102,7 @@ void finish_sums(const StepContext& context, const std::vector<std::size_t>& tie
   const auto over_ends = [&](const MutableView& gradient) {
     context.groups.pipeline_ends->all_reduce(context.stream, gradient, comm::Reduction::kSum);
   };
-  if (context.tree == nullptr) {
+  if (!context.reduces_each()) {
     for (const std::size_t index : tied) {
       over_ends(context.parameters.gradient(index));
       context.data_parallel.ready(index, index + 1);
@@ -105,10 +110,14 @@ void finish_sums(const StepContext& context, const std::vector<std::size_t>& tie
     context.data_parallel.finish(context.stream);
     return;
   }
+  // Each end has the sums of its share, which is the same part of the tensor on both.
+  if (context.shards != nullptr) context.shards->finish();
   context.data_parallel.finish(context.stream);
-  context.partial_sums.sum(context.stream, 0, context.parameters.size());
-  for (const std::size_t index : tied)
-    over_ends(share_of(context.parameters.gradient(index), context.data_parallel.share(index)));
+  if (context.tree != nullptr) context.partial_sums.sum(context.stream, 0, context.parameters.size());
+  for (const std::size_t index : tied) {
+    const MutableView share = context.parameters.gradient_part(index, context.parameters.share(index));
+    if (share.count() > 0) over_ends(share);
+  }
 }
 
 }  // namespace
@@ -177,7 +186,9 @@ void apply(const StepContext& context, double rate, std::int64_t update, double 
 }
 
 void share_weights(const StepContext& context) {
-  if (context.groups.layout.zero > 0) {
+  if (context.shards != nullptr) {
+    context.shards->weights_changed(context.stream);
+  } else if (context.groups.layout.zero > 0) {
     std::vector<MutableView> weights;
     for (std::size_t i = 0; i < context.parameters.size(); ++i) weights.push_back(context.parameters.weight(i));
     context.data_parallel.gather(context.stream, weights);

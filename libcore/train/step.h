@@ -13,6 +13,7 @@
 #include "libcore/parallel/data_parallel.h"
 #include "libcore/parallel/gradient_tree.h"
 #include "libcore/parallel/groups.h"
+#include "libcore/parallel/layer_shards.h"
 #include "libcore/parallel/partial_sums.h"
 #include "libcore/parallel/pipeline_schedule.h"
 #include "libcore/train/faults.h"
@@ -41,7 +42,11 @@ struct StepContext {
   std::vector<double>* losses =
       nullptr;              // where the last stage keeps each micro-batch's sum of losses, if anybody asks
   double loss_scale = 1.0;  // of the gradients while they are computed and summed
-  parallel::GradientTree* tree = nullptr;  // that the data-parallel sums are made in, if one is asked for
+  parallel::GradientTree* tree = nullptr;   // that the data-parallel sums are made in, if one is asked for
+  parallel::LayerShards* shards = nullptr;  // null: every weight and gradient is here whole, ZeRO 0 and 1
+
+  // The gradients of every micro-batch are summed by themselves, and not those of the step.
+  bool reduces_each() const { return tree != nullptr || parameters.sharding().gradients; }
 
   trace::Recorder* recorder() const { return stream.lane().recorder; }  // of the stream; null: nothing is recorded
 };
@@ -69,7 +74,8 @@ StepResult judge(const StepContext& context, std::int64_t targets, ExactSum loss
 // Update number `update` (from 1) at `rate`, with the norm that judge() found.
 void apply(const StepContext& context, double rate, std::int64_t update, double grad_norm);
 
-// Brings the other replicas' shares of the weights here, and packs them: after every change of the masters.
+// Brings the other replicas' shares of the weights here, and packs them: after every change of the masters. Under
+// ZeRO 3 they are brought when they are needed.
 void share_weights(const StepContext& context);
 
 }  // namespace convoy::train

@@ -88,6 +88,8 @@ void log_summary(const PreparedRun& run, const std::vector<std::string>& nodes, 
   log_info(rate_line(run));
   log_info(fmt::format("device  cpu, {} thread{}, {}", run.resolved.threads, run.resolved.threads == 1 ? "" : "s",
                        precision_text(run)));
+  if (run.options.layout.offload == "optimizer")
+    log_info("offload the optimizer's states are in host memory, where the CPU has all of it: nothing moves");
   if (run.options.device.precision == "fp16")
     log_warning(
         "--precision fp16 is slow on the CPU, which multiplies it in fp32: it is there to check fp16 runs; bf16 needs "

@@ -98,7 +98,8 @@ class Trainer {
             faults_,
             nullptr,
             scaler_ ? scaler_->scale() : 1.0,
-            tree_.get()};
+            tree_.get(),
+            layer_shards_.get()};
   }
 
   TrainerSetting setting_;
@@ -113,6 +114,7 @@ class Trainer {
   parallel::PartialSums partial_sums_;
   optim::AdamW optimizer_;
   model::Model model_;
+  std::unique_ptr<parallel::LayerShards> layer_shards_;  // of ZeRO 2 and 3
   optim::LrSchedule schedule_;
   std::optional<optim::LossScaler> scaler_;  // of fp16
   SampleRules rules_;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a trainer is put together from the run's settings.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "libcore/base/units.h"
 #include "libcore/ops/backend.h"
+#include "libcore/train/layer_shards.h"
 #include "libcore/train/states.h"
 #include "libcore/train/trainer.h"
 #include "libcore/train/weights.h"
@@ -68,39 +71,31 @@ std::vector<EvaluationSet> evaluation_sets(const PreparedRun& run) {
   return sets;
 }
 
-std::vector<tensor::MutableView> gradients_of(const model::Parameters& parameters) {
-  std::vector<tensor::MutableView> gradients;
-  for (std::size_t i = 0; i < parameters.size(); ++i) gradients.push_back(parameters.gradient(i));
-  return gradients;
-}
-
 std::size_t bucket_bytes(const PreparedRun& run) {
   return static_cast<std::size_t>(run.options.layout.bucket_mib) << 20;
 }
 
+bool sums_in_tree(const PreparedRun& run) { return run.options.layout.reduction == "tree"; }
+
 std::unique_ptr<parallel::GradientTree> tree_of(const PreparedRun& run, const parallel::Groups& groups,
                                                 const model::Parameters& parameters) {
-  if (run.options.layout.reduction != "tree") return nullptr;
+  if (!sums_in_tree(run)) return nullptr;
   std::vector<std::int64_t> micro_batches;
   for (const std::int64_t batch : run.resolved.batches.sizes())
     micro_batches.push_back(batch / groups.layout.data / run.resolved.micro_batch);
-  return std::make_unique<parallel::GradientTree>(*groups.data, gradients_of(parameters), micro_batches,
+  return std::make_unique<parallel::GradientTree>(*groups.data, gradients_to_sum(parameters), micro_batches,
                                                   bucket_bytes(run));
 }
 
 parallel::DataParallelOptions reduction_of(const PreparedRun& run, parallel::GradientTree* tree,
                                            trace::Recorder& recorder) {
-  return {.zero = run.resolved.layout.zero,
+  // Under ZeRO 3 the replicas exchange weights until the last pass is over, and only then the nodes of a tree.
+  const int zero = run.resolved.layout.zero;
+  return {.zero = std::min(1, zero),
           .tree = tree,
           .bucket_bytes = bucket_bytes(run),
-          .overlap = run.options.layout.overlap,
+          .overlap = run.options.layout.overlap && (tree == nullptr || zero < 3),
           .recorder = &recorder};
-}
-
-std::vector<parallel::Range> shares_of(const parallel::DataParallel& data_parallel, std::size_t parameters) {
-  std::vector<parallel::Range> shares;
-  for (std::size_t i = 0; i < parameters; ++i) shares.push_back(data_parallel.share(i));
-  return shares;
 }
 
 std::vector<parallel::Action> actions_of(const parallel::Groups& groups, std::int64_t micro_batches) {
@@ -129,15 +124,17 @@ Trainer::Trainer(TrainerSetting setting, const checkpoint::Checkpoint* checkpoin
       stream_(ops::cpu_backend(), setting_.run.resolved.threads),
       actions_(actions_of(setting_.groups, setting_.run.resolved.micro_batches)),
       chunks_(model::shards_of(setting_.run.model, setting_.groups)),
-      parameters_(model::local_parameters(setting_.run.model, chunks_), compute_dtype(setting_.run), true),
+      parameters_(model::local_parameters(setting_.run.model, chunks_), compute_dtype(setting_.run), true,
+                  sharding_of(setting_.groups, sums_in_tree(setting_.run)), setting_.run.model.layers),
       tree_(tree_of(setting_.run, setting_.groups, parameters_)),
-      data_parallel_(*setting_.groups.data, gradients_of(parameters_), tied_ends(parameters_),
+      data_parallel_(*setting_.groups.data, gradients_to_sum(parameters_), summed_alone(parameters_),
                      reduction_of(setting_.run, tree_.get(), setting_.recorder)),
       partial_sums_(*setting_.groups.tensor,
                     as_summed(model::partial_gradients(parameters_), data_parallel_, tree_ != nullptr)),
-      optimizer_(parameters_, constants_of(setting_.run.options.optimizer),
-                 shares_of(data_parallel_, parameters_.size())),
+      optimizer_(parameters_, constants_of(setting_.run.options.optimizer)),
       model_(stream_, setting_.run.model, parameters_, chunks_, size_of(setting_.run, setting_.groups, actions_)),
+      layer_shards_(
+          share_layers(setting_.groups, parameters_, reduction_of(setting_.run, nullptr, setting_.recorder), model_)),
       schedule_(schedule_of(setting_.run)),
       scaler_(scaler_of(setting_.run)),
       rules_(rules_of(setting_.run)),
@@ -185,20 +182,22 @@ void Trainer::plan_micro_batches(std::int64_t global_batch) {
 }
 
 std::string Trainer::memory_summary() const {
-  double count = 0.0, updated = 0.0;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    count += static_cast<double>(parameters_.table()[i].box.count());
-    updated += static_cast<double>(optimizer_.share(i).size());
+  const std::size_t gradients = parameters_.kept_gradient_bytes();
+  std::vector<std::pair<const char*, std::size_t>> parts = {{"weights", parameters_.kept_weight_bytes()},
+                                                            {"gradients", gradients},
+                                                            {"reduction tree", tree_ ? tree_->copies() * gradients : 0},
+                                                            {"optimizer", optimizer_.bytes()},
+                                                            {"layers at hand", parameters_.room_bytes()},
+                                                            {"activations", model_.activation_bytes()},
+                                                            {"packed weights", model_.packed_bytes()}};
+  std::erase_if(parts, [](const auto& part) { return part.second == 0; });
+  std::size_t total = 0;
+  std::vector<std::string> texts;
+  for (const auto& [name, bytes] : parts) {
+    total += bytes;
+    texts.push_back(fmt::format("{} {}", name, format_bytes(static_cast<double>(bytes))));
   }
-  const bool has_master = parameters_.compute_dtype() != tensor::DType::kF32;
-  const double weights = count * static_cast<double>(tensor::size_of(parameters_.compute_dtype()));
-  const double gradients = 4.0 * count * (1.0 + (tree_ ? static_cast<double>(tree_->copies()) : 0.0));
-  const double optimizer = (has_master ? 12.0 : 8.0) * updated;
-  const double activations = static_cast<double>(model_.activation_bytes());
-  const double packed = static_cast<double>(model_.packed_bytes());
-  return fmt::format("{} = weights {}, gradients {}, optimizer {}, activations {}, packed weights {}",
-                     format_bytes(weights + gradients + optimizer + activations + packed), format_bytes(weights),
-                     format_bytes(gradients), format_bytes(optimizer), format_bytes(activations), format_bytes(packed));
+  return fmt::format("{} = {}", format_bytes(static_cast<double>(total)), fmt::join(texts, ", "));
 }
 
 }  // namespace convoy::train

@@ -50,7 +50,9 @@ struct StageOfRun : parallel::PipelineStage {
     model.forward(stream, at(i), set(i, c), c);
     if (model.has_loss(c) && !ready) loss += model.loss(stream, at(i), set(i, c), c);
   }
-  void backward_input(int i, int c) override { loss += model.backward_input(stream, at(i), set(i, c), scale, c); }
+  void backward_input(int i, int c) override {
+    loss += model.backward_input(stream, at(i), set(i, c), scale, c, ready(i));
+  }
   void backward_weight(int i, int c) override { model.backward_weight(stream, at(i), set(i, c), ready(i), c); }
   MutableView input(int i, int c) override { return model.input(at(i), set(i, c), c); }
   View output(int i, int c) override { return model.output(at(i), set(i, c), c); }

@@ -124,7 +124,12 @@ TEST(Mesh, ALegalLayoutHasNoProblems) {
   EXPECT_THAT(problems({.pipeline = 2, .pipeline_split = {1, 3}}, 2), IsEmpty());
 }
 
-TEST(Mesh, ZeroOneWithOneReplicaIsLegal) { EXPECT_THAT(problems({.zero = 1}, 1), IsEmpty()); }
+TEST(Mesh, EveryStageOfZeroIsLegalWithOneReplicaAndWithSeveral) {
+  for (int zero = 0; zero <= 3; ++zero) {
+    EXPECT_THAT(problems({.zero = zero}, 1), IsEmpty());
+    EXPECT_THAT(problems({.tensor = 2, .pipeline = 2, .data = 2, .zero = zero}, 8), IsEmpty());
+  }
+}
 
 TEST(Mesh, HeadsThatDoNotDivideNameTheNearestLegalSizes) {
   const ModelExtents gpt2{.layers = 4, .heads = 8, .key_value_heads = 8, .ffn_width = 96, .vocabulary = 257};
@@ -189,9 +194,9 @@ TEST(Mesh, APipelineSplitHasALayerOrMoreForEachStage) {
 }
 
 TEST(Mesh, AZeroStageThatThereIsNotIsRefused) {
-  EXPECT_THAT(problems({.zero = 2}, 1),
-              ElementsAre("--zero 2: optimizer states are whole (0) or shared between replicas (1); nearest legal "
-                          "values: 1"));
+  EXPECT_THAT(problems({.zero = 4}, 1),
+              ElementsAre("--zero 4: replicas share nothing (0), the optimizer's states (1), these and the gradients "
+                          "(2), or the weights too (3); nearest legal values: 3"));
   EXPECT_THAT(problems({.zero = -1}, 1), ElementsAre(::testing::HasSubstr("--zero -1")));
 }
 
@@ -213,7 +218,7 @@ TEST(Mesh, ValuesBelowOneAreRefused) {
 }
 
 TEST(Mesh, AllProblemsAreNamedAtOnce) {
-  EXPECT_EQ(problems({.tensor = 3, .pipeline = 5, .data = 1, .zero = 3, .pipeline_split = {4}}, 15, 7, 2).size(), 6u);
+  EXPECT_EQ(problems({.tensor = 3, .pipeline = 5, .data = 1, .zero = 5, .pipeline_split = {4}}, 15, 7, 2).size(), 6u);
 }
 
 TEST(Mesh, HugeValuesDoNotOverflow) {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "libcore/base/error.h"
 #include "libcore/model/parameters.h"
@@ -57,7 +58,16 @@ std::vector<parallel::Layout> layouts() {
           {.tensor = 2, .pipeline = 3, .data = 2, .zero = 1, .rank_order = parallel::rank_order_of("pp,dp,tp")},
           {.tensor = 2, .sequence_parallel = true},
           {.tensor = 4, .pipeline = 2, .sequence_parallel = true},
-          {.tensor = 2, .pipeline = 3, .data = 2, .zero = 1, .sequence_parallel = true}};
+          {.tensor = 2, .pipeline = 3, .data = 2, .zero = 1, .sequence_parallel = true},
+          {.data = 2, .zero = 2},
+          {.data = 4, .zero = 2},
+          {.data = 2, .zero = 3},
+          {.data = 3, .zero = 3},
+          {.pipeline = 3, .data = 2, .zero = 2, .schedule = ScheduleKind::kGpipe},
+          {.tensor = 2, .pipeline = 2, .data = 2, .zero = 2, .sequence_parallel = true},
+          {.tensor = 2, .pipeline = 2, .data = 2, .zero = 3},
+          {.tensor = 4, .data = 2, .zero = 3, .sequence_parallel = true},
+          {.pipeline = 2, .data = 3, .zero = 3, .rank_order = parallel::rank_order_of("dp,pp,tp")}};
 }
 
 std::string text(const parallel::Layout& layout) {
@@ -206,6 +216,36 @@ TEST(CheckLayout, RecomputationTrainsAsOneRankThatKeepsEverything) {
   options.model.model = "gpt2-124m";
   options.layout.recompute = "full";
   EXPECT_EQ(small_run(options).recompute, model::Recompute::kFull);
+}
+
+// More layers than rooms: those of a rank take turns, across the chunks of a stage too.
+TEST(CheckLayout, ReplicasThatShareLayersTrainAlikeWhoeverTakesTurns) {
+  model::Config config = model::preset("gpt2-124m");
+  config.layers = 8;
+  using model::Recompute;
+  for (const int zero : {2, 3}) {
+    for (const auto& [overlap, recompute] :
+         {std::pair{true, Recompute::kNone}, std::pair{false, Recompute::kNone}, std::pair{true, Recompute::kFull}}) {
+      SCOPED_TRACE(std::to_string(zero) + (overlap ? ", overlapped, " : ", in turn, ") +
+                   std::string(model::name_of(recompute)));
+      SmallRun deep = cut_down(config, {.data = 2, .zero = zero}, 16, 2, 3);
+      deep.model.layers = 5;
+      deep.layout.pipeline_split = {5};
+      deep.recompute = recompute;
+      expect_equal(deep, {.overlap = overlap});
+      parallel::Layout layout{.pipeline = 2,
+                              .data = 2,
+                              .zero = zero,
+                              .schedule = parallel::ScheduleKind::kInterleaved,
+                              .pipeline_split = {1, 3, 3, 1},
+                              .virtual_stages = 2};
+      SmallRun chunks = cut_down(config, layout, 16, 2, 5);
+      chunks.model.layers = 8;
+      chunks.layout.pipeline_split = layout.pipeline_split;
+      chunks.recompute = recompute;
+      expect_equal(chunks, {.overlap = overlap});
+    }
+  }
 }
 
 TEST(CheckLayout, FewerMicroBatchesThanStagesTrainAlike) {
@@ -403,6 +443,25 @@ TEST(CheckLayout, NamesTheTensorWhoseShareIsNotReduced) {
   ASSERT_FALSE(report.equal());
   EXPECT_EQ(report.first->what, Compared::kGradient);
   EXPECT_EQ(report.first->name, "transformer.ln_f.bias");
+}
+
+// The shares of every micro-batch: the head's bucket is the first.
+TEST(CheckLayout, NamesTheTensorWhoseMicroBatchIsNotReduced) {
+  const SmallRun run = gpt2({.data = 2, .zero = 2});
+  const LayoutReport report = check_broken(run, &parallel::Groups::data, Broken::Call::kReduceScatter, 0, 1, 1);
+  ASSERT_FALSE(report.equal());
+  EXPECT_EQ(report.first->what, Compared::kGradient);
+  EXPECT_EQ(report.first->name, "transformer.ln_f.bias");
+}
+
+// Nobody has them whole to be compared: it shows in the first loss.
+TEST(CheckLayout, SeesALayerThatIsNotGathered) {
+  const SmallRun run = gpt2({.data = 2, .zero = 3});
+  for (int call = 0; call < 4; ++call) {
+    const LayoutReport report = check_broken(run, &parallel::Groups::data, Broken::Call::kAllGather, call, 1, 1);
+    ASSERT_FALSE(report.equal()) << call;
+    EXPECT_EQ(report.first->what, Compared::kLoss) << call;
+  }
 }
 
 config::RunOptions options() {

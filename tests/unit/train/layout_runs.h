@@ -37,7 +37,16 @@ inline std::vector<TinyLayout> tiny_layouts() {
           {"tp2_pp2_v2_dp2_zero1", 2, 2, 2, 1, "interleaved", 2},
           {"dp2_pp2_tp2_zero1", 2, 2, 2, 1, "1f1b", 1, "dp,pp,tp"},
           {"tp4_sp", 4, 1, 1, 0, "1f1b", 1, "tp,pp,dp", true},
-          {"tp2_sp_pp2_dp2_zero1", 2, 2, 2, 1, "1f1b", 1, "tp,pp,dp", true}};
+          {"tp2_sp_pp2_dp2_zero1", 2, 2, 2, 1, "1f1b", 1, "tp,pp,dp", true},
+          {"dp2_zero2", 1, 1, 2, 2},
+          {"dp4_zero2", 1, 1, 4, 2},
+          {"tp2_dp2_zero2", 2, 1, 2, 2},
+          {"pp2_v2_dp2_zero2", 1, 2, 2, 2, "interleaved", 2},
+          {"dp2_zero3", 1, 1, 2, 3},
+          {"dp4_zero3", 1, 1, 4, 3},
+          {"pp2_gpipe_dp2_zero3", 1, 2, 2, 3, "gpipe"},
+          {"tp2_pp2_v2_dp2_zero3", 2, 2, 2, 3, "interleaved", 2},
+          {"tp4_sp_dp2_zero3", 4, 1, 2, 3, "1f1b", 1, "tp,pp,dp", true}};
 }
 
 inline config::RunOptions with_layout(config::RunOptions options, const TinyLayout& layout) {

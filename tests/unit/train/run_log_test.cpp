@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/train/run_log.h"
 
+#include <gmock/gmock.h>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/train/tiny_run.h"
@@ -113,6 +115,20 @@ TEST_F(RunLogTest, TimesGoToEventsAndNotToMetrics) {
   const json metrics = json::parse(lines_of(directory_.metrics()).at(0));
   EXPECT_EQ(metrics["tokens"], 90);
   EXPECT_FALSE(metrics.contains("step_seconds"));
+}
+
+TEST_F(RunLogTest, TheEndSaysHowMuchMemoryEachRankHasHeld) {
+  EXPECT_GT(peak_memory_bytes(), 1 << 20);  // of this process
+  RunLog log = open();
+  testing::internal::CaptureStderr();
+  log.memory(std::vector<std::int64_t>{3 << 20, 5 << 20, 2 << 20}, std::vector<std::string>{"n01", "n01", "n02"});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("memory  peak 5.00 MiB on rank 1 (n01), least 2.00 MiB on rank 2 (n02)"));
+  log.memory(std::vector<std::int64_t>{3 << 20}, std::vector<std::string>{"n01"});
+  const auto rows = lines_of(directory_.events());
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0], R"({"kind":"memory","peak_bytes":[3145728,5242880,2097152]})");
+  EXPECT_EQ(rows[1], R"({"kind":"memory","peak_bytes":[3145728]})");
 }
 
 }  // namespace

@@ -54,7 +54,9 @@ std::vector<TinyLayout> replicas(int tensor = 1, int pipeline = 1) {
           {"dp2", tensor, pipeline, 2},
           {"dp4", tensor, pipeline, 4},
           {"dp2_zero1", tensor, pipeline, 2, 1},
-          {"dp4_zero1", tensor, pipeline, 4, 1}};
+          {"dp4_zero1", tensor, pipeline, 4, 1},
+          {"dp2_zero2", tensor, pipeline, 2, 2},
+          {"dp4_zero3", tensor, pipeline, 4, 3}};
 }
 
 void in_bf16(config::RunOptions& options) { options.device.precision = "bf16"; }
