@@ -405,6 +405,31 @@ INSTANTIATE_TEST_SUITE_P(
                                          {8, {"--tensor-parallel", "4", "--micro-batch-size", "2", "--zero", "1"}}})),
     layout_test_name);
 
+// Every case on six layouts, of which two of its replicas have micro-batches of one sequence; two cases have 3 and 6
+// heads. Of the long program alone.
+std::vector<std::tuple<std::string, LayoutCase>> every_case() {
+  std::vector<std::tuple<std::string, LayoutCase>> all;
+  if (!CONVOY_EVERY_CASE) return all;
+  for (const std::string name :
+       {"gpt2-tiny", "llama-gqa", "llama-tied", "llama-rope3", "llama-bias", "gpt2-docmask", "llama-eosmask"}) {
+    const int tensor = name == "gpt2-docmask" || name == "llama-eosmask" ? 3 : 2;
+    const std::string size = std::to_string(tensor);
+    for (const LayoutCase& layout :
+         {LayoutCase{"tp", {tensor, {"--tensor-parallel", size}}}, LayoutCase{"pp2", {2, {"--pipeline-parallel", "2"}}},
+          LayoutCase{"dp2", {2, {"--micro-batch-size", "1"}}},
+          LayoutCase{"dp2 zero1 recompute", {2, {"--micro-batch-size", "1", "--zero", "1", "--recompute", "full"}}},
+          LayoutCase{"tp sp pp2",
+                     {2 * tensor, {"--tensor-parallel", size, "--sequence-parallel", "--pipeline-parallel", "2"}}},
+          LayoutCase{"tp dp2 zero1 tree",
+                     {2 * tensor,
+                      {"--tensor-parallel", size, "--micro-batch-size", "1", "--reduction", "tree", "--zero", "1"}}}})
+      all.emplace_back(name, layout);
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, LayoutParity, testing::ValuesIn(every_case()), layout_test_name);
+
 class LayoutParityBf16 : public LayoutParity {};
 
 TEST_P(LayoutParityBf16, Bf16) { case_.check_bf16(launch_); }
