@@ -18,6 +18,10 @@ TEST(CharacterRules, FindsTheLongestRule) {
   EXPECT_EQ(rules.longest("\xef\xac\x81x").bytes, 3u);
   EXPECT_EQ(rules.longest("e\xcc\x81").replacement, "\xc3\xa9");
   EXPECT_EQ(rules.longest("e\xcc\x81").bytes, 3u);
+  // Half-width HA is a rule, and so is it with a voiced mark: they give HA and BA.
+  EXPECT_EQ(rules.longest("\xef\xbe\x8a").replacement, "\xe3\x83\x8f");
+  EXPECT_EQ(rules.longest("\xef\xbe\x8a\xef\xbe\x9e").replacement, "\xe3\x83\x90");
+  EXPECT_EQ(rules.longest("\xef\xbe\x8a\xef\xbe\x9e").bytes, 6u);
   EXPECT_EQ(rules.longest("ex").bytes, 0u);
   EXPECT_EQ(rules.longest("").bytes, 0u);
   EXPECT_EQ(rules.longest("\t").replacement, " ");

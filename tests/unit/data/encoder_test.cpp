@@ -10,6 +10,7 @@
 #include "libcore/base/checksum.h"
 #include "libcore/base/error.h"
 #include "libcore/base/log.h"
+#include "libcore/data/encode_output.h"
 #include "libcore/data/indexed_dataset.h"
 #include "libcore/data/tokenizer.h"
 
@@ -19,6 +20,7 @@ namespace {
 using golden::message_of;
 using golden::TemporaryFolder;
 using nlohmann::json;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -34,6 +36,24 @@ class EncoderTest : public testing::Test {
   void TearDown() override { set_log_level(LogLevel::kInfo); }
   TemporaryFolder folder;
 };
+
+TEST_F(EncoderTest, OtherIdsThanTheLibrarysEndTheRunAsOurFault) {
+  const Path input = folder.write("a.jsonl", "{}\n");
+  const EncodeOptions options = options_for(input, "models/bpe.model", folder / "x");
+  const Tokenizer tokenizer(options.tokenizer);
+  const std::vector<InputFile> files = expand_inputs(options.inputs);
+  EncodeOutput output({.options = options, .tokenizer = tokenizer, .files = files});
+  EncodedBatch batch;
+  batch.difference = {3, "the ids differ"};
+  const std::string message = message_of<InternalError>([&] { output.take(batch); });
+  EXPECT_THAT(message, AllOf(HasSubstr("a.jsonl: line 3: the ids differ"), HasSubstr("bpe.model (sha256 " + tokenizer.sha256())));
+}
+
+TEST_F(EncoderTest, VerifiesEveryDocumentIfAsked) {
+  EncodeOptions options = options_for(golden::folder() / "megatron" / "docs.jsonl", "models/bpe-nmt.model", folder / "x");
+  options.verify_every = 1;
+  EXPECT_GT(encode(options, {}).documents, 10);
+}
 
 TEST_F(EncoderTest, WritesMegatronsPairs) {
   const json expected = golden::json(golden::folder() / "megatron" / "expected.json");

@@ -120,6 +120,7 @@ ShardPlan example() {
   plan.options.dedup = Dedup::kDrop;
   plan.options.dedup_memory = 5 << 20;
   plan.threads = 3;
+  plan.verify_every = 0;
   plan.tokenizer_path = "/data/t.model";
   plan.tokenizer_sha256 = "abc";
   plan.inputs = {{"a b\".txt", "/data/a b\".txt", 10, -5, "00"}, {"c", "/data/c", 0, 6, "11"}, {"d", "/data/d", 7, 8, "22"}};
@@ -132,6 +133,7 @@ TEST(Plan, ReadsBackWhatItWrites) {
   const ShardPlan plan = example(), read = parse_plan(plan_text(plan), "plan.json");
   EXPECT_EQ(read.id, plan.id);
   EXPECT_EQ(read.threads, plan.threads);
+  EXPECT_EQ(read.verify_every, 0);
   EXPECT_EQ(read.inputs, plan.inputs);
   EXPECT_EQ(read.shards, plan.shards);
   EXPECT_EQ(read.tokenizer_path, plan.tokenizer_path);
@@ -162,6 +164,7 @@ TEST(Plan, ItsIdDependsOnAllThatDecidesTheShards) {
   }
   ShardPlan plan = example();
   plan.threads = 9;
+  plan.verify_every = 7;
   plan.options.dedup_memory = 5;
   EXPECT_EQ(plan_id(plan), id);
 }
