@@ -58,6 +58,7 @@ std::vector<std::int64_t> place_of(const model::LocalParameter& parameter, std::
 double tolerance_of(const Tolerances& tolerances, Compared what) {
   switch (what) {
     case Compared::kLoss:
+      return tolerances.micro_batch_loss;
     case Compared::kStepLoss:
       return tolerances.loss;
     case Compared::kGradient:
@@ -132,7 +133,7 @@ void RankComparison::losses(int step, const StepValues& values) {
     difference.order = values.groups.at.data * run_.micro_batches + static_cast<std::int64_t>(i);
     difference.name = fmt::format("micro-batch {} of replica {}", i, values.groups.at.data);
     const double expected = reference_.loss_of(step, difference.order * run_.micro_batch, run_.micro_batch);
-    judge(difference, values.losses[i], expected, std::max(1.0, std::abs(expected)), tolerances(step).loss);
+    judge(difference, values.losses[i], expected, std::max(1.0, std::abs(expected)), tolerances(step).micro_batch_loss);
   }
 }
 

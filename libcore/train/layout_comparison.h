@@ -17,7 +17,8 @@ namespace convoy::train {
 // Differences beyond these are no rounding. fp32 has 6e-8 of relative rounding; sums over a few hundred elements in
 // another order come to some 1e-6 of the largest value, and three updates carry that on.
 struct Tolerances {
-  double loss = 1e-5;                // of the loss, of a micro-batch and of the step
+  double micro_batch_loss = 1e-5;    // of its loss
+  double loss = 1e-5;                // of the step's
   double gradient = 1e-4;            // of the tensor's largest gradient, or of a thousandth of the largest of all
   double norm = 1e-5;                // of the norm
   double weight = 1e-3;              // of `weight_scale`
