@@ -12,12 +12,16 @@ namespace {
 
 using protozero::pbf_reader;
 
-// Field numbers of sentencepiece_model.proto.
+// Fields of sentencepiece_model.proto, with their types: one of another type is passed over, as an unknown one is.
 namespace field {
-constexpr protozero::pbf_tag_type kPieces = 1, kTrainer = 2, kNormalizer = 3;
-constexpr protozero::pbf_tag_type kPieceText = 1, kPieceScore = 2, kPieceKind = 3;
-constexpr protozero::pbf_tag_type kModelKind = 3, kSpaceIsSuffix = 24, kByteFallback = 35;
-constexpr protozero::pbf_tag_type kName = 1, kCharacterMap = 2, kDummyPrefix = 3, kExtraSpaces = 4, kEscapeSpaces = 5;
+constexpr std::uint32_t text(protozero::pbf_tag_type tag) { return protozero::tag_and_type(tag, protozero::pbf_wire_type::length_delimited); }
+constexpr std::uint32_t number(protozero::pbf_tag_type tag) { return protozero::tag_and_type(tag, protozero::pbf_wire_type::varint); }
+constexpr std::uint32_t single(protozero::pbf_tag_type tag) { return protozero::tag_and_type(tag, protozero::pbf_wire_type::fixed32); }
+
+constexpr auto kPieces = text(1), kTrainer = text(2), kNormalizer = text(3);
+constexpr auto kPieceText = text(1), kPieceScore = single(2), kPieceKind = number(3);
+constexpr auto kModelKind = number(3), kSpaceIsSuffix = number(24), kByteFallback = number(35);
+constexpr auto kName = text(1), kCharacterMap = text(2), kDummyPrefix = number(3), kExtraSpaces = number(4), kEscapeSpaces = number(5);
 }  // namespace field
 
 [[noreturn]] void refuse(const std::string& why) {
@@ -35,7 +39,7 @@ std::uint8_t kind_number(pbf_reader& reader, int least, int most, const char* wh
 ModelPiece read_piece(pbf_reader reader) {
   ModelPiece piece;
   while (reader.next()) {
-    switch (reader.tag()) {
+    switch (reader.tag_and_type()) {
       case field::kPieceText: piece.text = reader.get_string(); break;
       case field::kPieceScore: piece.score = reader.get_float(); break;
       case field::kPieceKind: piece.kind = static_cast<PieceKind>(kind_number(reader, 1, 6, "piece type")); break;
@@ -47,7 +51,7 @@ ModelPiece read_piece(pbf_reader reader) {
 
 void read_trainer(pbf_reader reader, ModelProto& model) {
   while (reader.next()) {
-    switch (reader.tag()) {
+    switch (reader.tag_and_type()) {
       case field::kModelKind: model.kind = static_cast<ModelKind>(kind_number(reader, 1, 4, "model type")); break;
       case field::kSpaceIsSuffix: model.space_is_suffix = reader.get_bool(); break;
       case field::kByteFallback: model.byte_fallback = reader.get_bool(); break;
@@ -58,7 +62,7 @@ void read_trainer(pbf_reader reader, ModelProto& model) {
 
 void read_normalizer(pbf_reader reader, ModelProto& model) {
   while (reader.next()) {
-    switch (reader.tag()) {
+    switch (reader.tag_and_type()) {
       case field::kName: model.normalizer_name = reader.get_string(); break;
       case field::kCharacterMap: model.character_map = reader.get_string(); break;
       case field::kDummyPrefix: model.add_dummy_prefix = reader.get_bool(); break;
@@ -87,7 +91,7 @@ ModelProto parse_model(std::string_view bytes) {
   try {
     pbf_reader reader(bytes.data(), bytes.size());
     while (reader.next()) {
-      switch (reader.tag()) {
+      switch (reader.tag_and_type()) {
         case field::kPieces: model.pieces.push_back(read_piece(reader.get_message())); break;
         case field::kTrainer: read_trainer(reader.get_message(), model); break;
         case field::kNormalizer: read_normalizer(reader.get_message(), model); break;

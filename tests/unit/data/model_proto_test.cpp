@@ -44,5 +44,16 @@ TEST(ModelProto, RefusesWhatIsNoModel) {
   }
 }
 
+TEST(ModelProto, PassesOverFieldsOfAnotherType) {
+  // Piece "a" of score 1, then its text as a number, its score as a text, its kind as a single: none of these is what it should be.
+  const std::string_view piece("\x0a\x01" "a" "\x15\x00\x00\x80\x3f" "\x08\x07" "\x12\x01x" "\x1d\x01\x02\x03\x04", 18);
+  const std::string model = std::string("\x0a\x12", 2) + std::string(piece) + std::string("\x08\x01", 2);
+  const ModelProto read = parse_model(model);
+  ASSERT_EQ(read.pieces.size(), 1u);
+  EXPECT_EQ(read.pieces[0].text, "a");
+  EXPECT_EQ(read.pieces[0].score, 1.0F);
+  EXPECT_EQ(read.pieces[0].kind, PieceKind::kNormal);
+}
+
 }  // namespace
 }  // namespace convoy::data
