@@ -5,6 +5,11 @@
 #include "libcore/base/utf8.h"
 
 namespace convoy::data {
+namespace {
+
+constexpr std::size_t kLargeText = std::size_t{1} << 20;
+
+}  // namespace
 
 std::size_t split_of(std::uint64_t hash, const std::vector<double>& thresholds) {
   const double at = static_cast<double>(hash >> 11) * 0x1p-53;  // [0, 1), exact
@@ -29,6 +34,8 @@ void BatchEncoder::add_document(std::string_view text, std::int64_t line, Tokeni
   const std::size_t begin = out.ids.size();
   if (prepend_bos_) out.ids.push_back(tokenizer_.bos_id());
   const std::size_t first = out.ids.size();
+  // A token has a byte at least. To grow would hold a large document's ids twice; what stays empty of the room takes no memory.
+  if (text.size() > kLargeText) out.ids.reserve(first + text.size() + 2);
   lane.encode(text, out.ids);
   if (auto what = verification_.look_at(text, lane); what && !out.difference) out.difference = {line, std::move(*what)};
   out.bytes_text += static_cast<std::int64_t>(text.size());
@@ -64,6 +71,7 @@ EncodedBatch BatchEncoder::encode(RawBatch& batch) const {
     } else if (auto bad = parser_.parse(raw, text)) {
       out.bad.push_back({record.line, std::move(*bad)});
     } else {
+      if (&record == &batch.records.back()) batch.bytes = std::string();  // a line of a gigabyte is not held beside its text
       add_document(text, record.line, lane, out);
     }
   }
