@@ -150,7 +150,7 @@ class Comparer {
 
 // Lines of the two descriptions that differ. Dropout is the run's, not the weights'.
 void compare_models(model::Config a, model::Config b, std::vector<std::string>& other) {
-  a.dropout = b.dropout = 0.0;
+  a.dropout = b.dropout = {};
   std::istringstream left(model::to_json(a, "float32")), right(model::to_json(b, "float32"));
   const auto trimmed = [](const std::string& line) {
     const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());

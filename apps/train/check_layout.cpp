@@ -54,6 +54,7 @@ void print_text(const SmallRun& run, int steps, const LayoutReport& report) {
              layout.pipeline, layout.data, layout.world(), layout.zero, parallel::name_of(layout.schedule),
              layout.virtual_stages > 1 ? fmt::format(" of {} chunks a stage", layout.virtual_stages) : "");
   if (layout.sequence_parallel) fmt::print("rows    shared by the tensor ranks (sequence parallel)\n");
+  if (run.model.dropout.largest() > 0.0) fmt::print("dropout {}\n", model::text_of(run.model.dropout));
   if (run.recompute != model::Recompute::kNone)
     fmt::print("memory  recomputes: {} (one rank keeps everything)\n", model::name_of(run.recompute));
   if (layout.rank_order != parallel::kTensorPipelineData)

@@ -37,7 +37,7 @@ void add_model(std::vector<Option>& all, config::ModelOptions& o) {
           app::toggle("attention-reset-at-document", o.attention_reset_at_document,
                       "attend and count positions inside a document only"),
           app::real("dropout", o.dropout, kShare,
-                    "rate of all dropouts (default: the model's); this version trains with 0 alone"),
+                    "rate of all dropouts that the model has, below 1 (default: the model's own rates)"),
       });
 }
 

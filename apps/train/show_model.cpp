@@ -121,6 +121,8 @@ void print_table(const Description& described) {
              totals.parameters, format_count(static_cast<double>(totals.parameters)), totals.embedding, totals.decayed);
   fmt::print("{} FLOPs a token, forward and backward, at {} tokens a sequence\n", format_count(totals.flops_per_token),
              totals.sequence_length);
+  if (described.config.dropout.largest() > 0.0)
+    fmt::print("dropout in training, unless --dropout says otherwise: {}\n", model::text_of(described.config.dropout));
   print_stages(described);
 }
 

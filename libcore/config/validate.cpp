@@ -232,13 +232,11 @@ void check_model(const RunOptions& options, const ModelFacts& model, std::vector
         fmt::format("--sequence-length {} is beyond the {} positions of model '{}': the largest legal value is {}",
                     length, model.positions, model.name, model.positions));
   }
-  const double dropout = options.model.dropout.value_or(model.dropout);
-  if (dropout <= 0.0) return;
+  if (model.dropout < 1.0) return;
   const std::string source = options.model.dropout
-                                 ? fmt::format("--dropout {}", dropout)
-                                 : fmt::format("the dropout rate {} of model '{}'", dropout, model.name);
-  problems.push_back(source +
-                     " cannot be trained: dropout is not part of this version; give --dropout 0 to train without it");
+                                 ? fmt::format("--dropout {}", *options.model.dropout)
+                                 : fmt::format("a dropout rate of model '{}' is {}", model.name, model.dropout);
+  problems.push_back(source + ": nothing would be left to train on; give --dropout a rate of at least 0 and below 1");
 }
 
 void check_data(const DataFacts& data, const ModelFacts& model, std::int64_t length, Problems& problems) {

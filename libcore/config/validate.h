@@ -24,7 +24,7 @@ struct ModelFacts {
   std::string name;
   std::int64_t vocabulary = 0;
   std::int64_t positions = 0;
-  double dropout = 0.0;
+  double dropout = 0.0;  // the largest rate that is in force
   std::optional<std::int32_t> eos_id;
   std::int64_t layers = 0, heads = 0, key_value_heads = 0, ffn_width = 0;
 };

@@ -41,7 +41,8 @@ void plan(ActivationPlan& plan, AttentionActivations& activations, const Config&
   plan.plan(activations.log_sum_exp, {rows * config.heads}, tensor::DType::kF32, Remaking::kProduct);
 }
 
-void forward(device::Stream& stream, const Config& config, const MicroBatch& micro, AttentionActivations& saved) {
+void forward(device::Stream& stream, const Config& config, const MicroBatch& micro, AttentionActivations& saved,
+             const ops::AttentionDropout& dropout) {
   const QkvColumns x = qkv_columns(config, micro.of(saved.qkv));
   ops::attention_forward(stream, {.shape = attention_shape(config, micro),
                                   .q = x.q,
@@ -49,11 +50,12 @@ void forward(device::Stream& stream, const Config& config, const MicroBatch& mic
                                   .v = x.v,
                                   .positions = micro.attention_positions(),
                                   .y = micro.of(saved.heads),
-                                  .log_sum_exp = log_sum_exp(config, micro, saved)});
+                                  .log_sum_exp = log_sum_exp(config, micro, saved),
+                                  .dropout = dropout});
 }
 
 void backward(device::Stream& stream, const Config& config, const MicroBatch& micro, const AttentionActivations& saved,
-              View dheads, MutableView dqkv) {
+              View dheads, MutableView dqkv, const ops::AttentionDropout& dropout) {
   const QkvColumns x = qkv_columns(config, micro.of(saved.qkv)), dx = qkv_columns(config, dqkv);
   ops::attention_backward(stream, {.shape = attention_shape(config, micro),
                                    .q = x.q,
@@ -65,7 +67,8 @@ void backward(device::Stream& stream, const Config& config, const MicroBatch& mi
                                    .dy = dheads,
                                    .dq = dx.q,
                                    .dk = dx.k,
-                                   .dv = dx.v});
+                                   .dv = dx.v,
+                                   .dropout = dropout});
 }
 
 }  // namespace convoy::model

@@ -27,9 +27,10 @@ void plan(ActivationPlan& plan, AttentionActivations& activations, const Config&
           tensor::DType dtype);
 
 // heads = attention(qkv)
-void forward(device::Stream& stream, const Config& config, const MicroBatch& micro, AttentionActivations& saved);
+void forward(device::Stream& stream, const Config& config, const MicroBatch& micro, AttentionActivations& saved,
+             const ops::AttentionDropout& dropout = {});
 // dqkv = gradient of qkv, from dheads [B T, H D]
 void backward(device::Stream& stream, const Config& config, const MicroBatch& micro, const AttentionActivations& saved,
-              tensor::View dheads, tensor::MutableView dqkv);
+              tensor::View dheads, tensor::MutableView dqkv, const ops::AttentionDropout& dropout = {});
 
 }  // namespace convoy::model

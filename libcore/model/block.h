@@ -17,13 +17,14 @@ struct Residual {
 // Buffers that all blocks use in turn. H, K and F are this rank's. R: the rank's rows of the stream, B T unless they
 // are split.
 struct Buffers {
-  tensor::MutableView branch;  // [R, C] forward: the output of a block's attention or feed-forward part
-  tensor::MutableView dx;      // [R, C] gradient of the residual stream, from the last block to the first
-  tensor::MutableView dy;      // [B T, C] gradient of a norm's output, of which R rows are used but in the head
-  tensor::MutableView dheads;  // [B T, H D] gradient of the attention's output
-  tensor::MutableView dqkv;    // [B T, (H + 2K) D]
-  tensor::MutableView dffn;    // [B T, F] gradient of the feed-forward part's inner activations
-  tensor::MutableView whole;   // [B T, C] where rows are split: those of all ranks, or what is summed over them
+  tensor::MutableView branch;   // [R, C] forward: the output of a block's attention or feed-forward part
+  tensor::MutableView dx;       // [R, C] gradient of the residual stream, from the last block to the first
+  tensor::MutableView dy;       // [B T, C] gradient of a norm's output, of which R rows are used but in the head
+  tensor::MutableView dheads;   // [B T, H D] gradient of the attention's output
+  tensor::MutableView dqkv;     // [B T, (H + 2K) D]
+  tensor::MutableView dffn;     // [B T, F] gradient of the feed-forward part's inner activations
+  tensor::MutableView dbranch;  // [R, C] with dropout: gradient of a half-block's branch
+  tensor::MutableView whole;    // [B T, C] where rows are split: those of all ranks, or what is summed over them
 };
 
 // What the input part of a block's backward leaves for its weight part, beside what it leaves in place of the
@@ -42,6 +43,7 @@ inline void plan(Workspace& workspace, Buffers& buffers, const Config& config, s
   if (split) workspace.plan(buffers.whole, {rows, config.width}, dtype);
   if (!training) return;
   workspace.plan(buffers.dx, {own_rows, config.width}, dtype);
+  if (config.dropout.residual > 0.0) workspace.plan(buffers.dbranch, {own_rows, config.width}, dtype);
   workspace.plan_overlapping(buffers.dy, {rows, config.width}, buffers.dheads, {rows, config.heads * config.head_size},
                              dtype);
   workspace.plan_overlapping(buffers.dqkv, {rows, qkv_width(config)}, buffers.dffn, {rows, config.ffn_width}, dtype);

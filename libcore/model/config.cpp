@@ -180,6 +180,19 @@ Config parse_config(std::string_view json, std::string_view where) {
   return config;
 }
 
+void set_dropout(Config& config, double rate) {
+  config.dropout = {.attention = rate};
+  if (config.architecture == Architecture::kGpt2) config.dropout.embedding = config.dropout.residual = rate;
+}
+
+std::string text_of(const DropoutRates& rates) {
+  std::vector<std::string> shown;
+  if (rates.embedding > 0.0) shown.push_back(fmt::format("embedding {}", rates.embedding));
+  if (rates.attention > 0.0) shown.push_back(fmt::format("attention {}", rates.attention));
+  if (rates.residual > 0.0) shown.push_back(fmt::format("residual {}", rates.residual));
+  return shown.empty() ? "none" : fmt::format("{}", fmt::join(shown, ", "));
+}
+
 Config read_config(const Path& path) {
   std::error_code ignored;
   Path file = path;

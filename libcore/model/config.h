@@ -4,6 +4,7 @@
 // ignored.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,6 +25,15 @@ struct RopeScaling {
   std::int64_t original_positions = 8192;
 };
 
+// What share of the values is dropped in training, and the others are scaled up for: of the sum of the embeddings, of
+// the probabilities of attention, and of the two branches of a block before they are added to the stream. Llama and its
+// descendants have the second alone.
+struct DropoutRates {
+  double embedding = 0.0, attention = 0.0, residual = 0.0;
+  double largest() const { return std::max({embedding, attention, residual}); }
+  friend bool operator==(const DropoutRates&, const DropoutRates&) = default;
+};
+
 struct Config {
   Architecture architecture = Architecture::kLlama;
   std::int64_t vocabulary = 0;       // V
@@ -41,7 +51,7 @@ struct Config {
   bool attention_bias = false;  // Llama: q, k, v, o; Qwen 2: q, k, v; GPT-2 always has biases
   bool mlp_bias = false;
   double initializer_range = 0.02;
-  double dropout = 0.0;  // the largest of the model's rates
+  DropoutRates dropout = {};
   std::optional<std::int32_t> bos_id = std::nullopt, eos_id = std::nullopt;
 };
 
@@ -55,6 +65,10 @@ Config preset(std::string_view name);    // ConfigError lists the names
 Config resolve(std::string_view model);  // a preset's name, else a path
 
 std::string_view architecture_name(const Config& config);  // "LlamaForCausalLM"
+
+// All the rates that the architecture has.
+void set_dropout(Config& config, double rate);
+std::string text_of(const DropoutRates& rates);  // "embedding 0.1, attention 0.1, residual 0.1"; those above 0
 
 // The config.json that transformers reads back to the same model. `dtype` is "float32" or "bfloat16".
 std::string to_json(const Config& config, std::string_view dtype);

@@ -14,6 +14,7 @@ Embedding make_embedding(Parameters& parameters, const Config& config, const Sha
   embedding.dtokens = parameters.gradient(tokens);
   embedding.first = vocabulary_of(config, shard).begin;
   embedding.peers = shard.peers();
+  embedding.dropout = {config.dropout.embedding, DropoutSite::kEmbedding, 0};
   if (gpt2) {
     const std::size_t positions = parameters.index("transformer.wpe.weight");
     if (shard.tensor_rank == 0) embedding.positions = parameters.weight(positions);
@@ -31,13 +32,18 @@ void forward(device::Stream& stream, const Embedding& embedding, const MicroBatc
                                   .positions = learned ? micro.positions : tensor::View{},
                                   .position_table = embedding.positions,
                                   .y = split ? micro.of(whole) : y});
-  if (split) return sum_to_own_rows(stream, micro, whole, y);
-  if (embedding.peers != nullptr) embedding.peers->all_reduce(stream, y, comm::Reduction::kSum);
+  if (split) {
+    sum_to_own_rows(stream, micro, whole, y);
+  } else if (embedding.peers != nullptr) {
+    embedding.peers->all_reduce(stream, y, comm::Reduction::kSum);
+  }
+  drop(stream, embedding.dropout, micro, y);
 }
 
 void backward(device::Stream& stream, const Embedding& embedding, const MicroBatch& micro, tensor::MutableView whole,
               tensor::MutableView dy) {
   const bool learned = embedding.dpositions.present();
+  drop(stream, embedding.dropout, micro, dy);
   ops::embedding_backward(stream, {.tokens = micro.tokens,
                                    .first = embedding.first,
                                    .positions = learned ? micro.positions : tensor::View{},

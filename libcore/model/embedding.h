@@ -15,6 +15,7 @@ struct Embedding {
   std::int64_t first = 0;          // id of the first row
   tensor::View positions;          // [P, C] GPT-2, on the first rank
   tensor::MutableView dpositions;  // [P, C] fp32, GPT-2, on all ranks
+  DropoutPlace dropout;            // of the sum
   comm::Communicator* peers = nullptr;
 };
 
@@ -24,7 +25,7 @@ Embedding make_embedding(Parameters& parameters, const Config& config, const Sha
 // y [R, C] = rows of the tables, this rank's own. `whole`: Buffers::whole, used where rows are split.
 void forward(device::Stream& stream, const Embedding& embedding, const MicroBatch& micro, tensor::MutableView whole,
              tensor::MutableView y);
-// dtokens, dpositions += rows of dy [R, C]
+// dtokens, dpositions += rows of dy [R, C], which with dropout is overwritten
 void backward(device::Stream& stream, const Embedding& embedding, const MicroBatch& micro, tensor::MutableView whole,
               tensor::MutableView dy);
 

@@ -26,8 +26,9 @@ Config read_gpt2(ConfigReader& reader) {
   config.initializer_range = reader.real("initializer_range", 0.02, 0.0, 100.0);
   config.tied_embeddings = reader.boolean("tie_word_embeddings", true);
   config.attention_bias = config.mlp_bias = true;
-  config.dropout = std::max({reader.real("attn_pdrop", 0.1, 0.0, 1.0), reader.real("embd_pdrop", 0.1, 0.0, 1.0),
-                             reader.real("resid_pdrop", 0.1, 0.0, 1.0)});
+  config.dropout = {.embedding = reader.real("embd_pdrop", 0.1, 0.0, 1.0),
+                    .attention = reader.real("attn_pdrop", 0.1, 0.0, 1.0),
+                    .residual = reader.real("resid_pdrop", 0.1, 0.0, 1.0)};
   config.bos_id = reader.token_id("bos_token_id", 50256, config.vocabulary);
   config.eos_id = reader.token_id("eos_token_id", 50256, config.vocabulary);
   reader.one_of("activation_function", {"gelu_new", "gelu_pytorch_tanh"});
@@ -41,7 +42,9 @@ Config read_gpt2(ConfigReader& reader) {
 
 void write_gpt2(Json& json, const Config& config) {
   json["activation_function"] = "gelu_new";
-  json["attn_pdrop"] = json["embd_pdrop"] = json["resid_pdrop"] = config.dropout;
+  json["attn_pdrop"] = config.dropout.attention;
+  json["embd_pdrop"] = config.dropout.embedding;
+  json["resid_pdrop"] = config.dropout.residual;
   json["layer_norm_epsilon"] = config.norm_epsilon;
   json["n_ctx"] = config.positions;
   json["n_embd"] = config.width;

@@ -24,6 +24,7 @@ Gpt2Block make_gpt2_block(device::Stream& stream, const Config& config, Paramete
   block.ln_2 = make_norm(parameters, config, prefix + "ln_2");
   block.fc = linear({"mlp.c_fc"});
   block.fc_projection = linear({"mlp.c_proj"});
+  block.dropout = block_dropout(config, layer, shard);
   return block;
 }
 
@@ -60,8 +61,9 @@ void forward_to_gelu(device::Stream& stream, const Config& config, const Gpt2Blo
   const MutableView branch = micro.own_of(buffers.branch);  // [R, C]
   forward(stream, block.ln_1, micro, before.sum, before.branch, saved.ln_1);
   forward(stream, block.qkv, all_rows(stream, micro, saved.ln_1.y, buffers.whole), micro.of(saved.attention.qkv));
-  forward(stream, config, micro, saved.attention);
+  forward(stream, config, micro, saved.attention, attention_mask_of(block.dropout, micro));
   forward_to_own_rows(stream, block.projection, micro, micro.of(saved.attention.heads), buffers.whole, buffers.branch);
+  drop(stream, block.dropout.attention_branch, micro, branch);
   forward(stream, block.ln_2, micro, micro.own_of(saved.ln_1.sum), branch, saved.ln_2);
   ops::linear_forward(stream, {.x = all_rows(stream, micro, saved.ln_2.y, buffers.whole),
                                .w = &block.fc.packed,
@@ -76,8 +78,10 @@ void forward_to_gelu(device::Stream& stream, const Config& config, const Gpt2Blo
 Residual forward(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
                  const Residual& before, Buffers& buffers, Gpt2Activations& saved) {
   forward_to_gelu(stream, config, block, micro, before, buffers, saved);
+  const MutableView branch = micro.own_of(buffers.branch);  // [R, C]
   forward_to_own_rows(stream, block.fc_projection, micro, micro.of(saved.gelu), buffers.whole, buffers.branch);
-  return {micro.own_of(saved.ln_2.sum), micro.own_of(buffers.branch)};
+  drop(stream, block.dropout.ffn_branch, micro, branch);
+  return {micro.own_of(saved.ln_2.sum), branch};
 }
 
 void remake(device::Stream& stream, const Config& config, const Gpt2Block& block, const MicroBatch& micro,
@@ -94,7 +98,9 @@ void backward_ffn_input(device::Stream& stream, const Gpt2Block& block, const Mi
   const MutableView dy = micro.own_of(buffers.dy);   // [R, C]
   const MutableView dgelu = micro.of(buffers.dffn);  // [B T, F]
   const MutableView dfc = micro.of(saved.fc);        // [B T, F]
-  backward_input(stream, block.fc_projection, all_rows(stream, micro, gradients.behind, buffers.whole), dgelu);
+  const MutableView dbranch =
+      drop_gradient(stream, block.dropout.ffn_branch, micro, gradients.behind, buffers.dbranch);  // [R, C]
+  backward_input(stream, block.fc_projection, all_rows(stream, micro, dbranch, buffers.whole), dgelu);
   ops::gelu_backward(stream, {.x = dfc, .dy = dgelu, .dx = dfc});
   backward_to_own_rows(stream, block.fc, micro, dfc, buffers.whole, buffers.dy);
   backward(stream, block.ln_2, micro, saved.ln_2, dy, gradients.behind, gradients.middle);
@@ -102,8 +108,9 @@ void backward_ffn_input(device::Stream& stream, const Gpt2Block& block, const Mi
 
 void backward_ffn_weight(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro, Buffers& buffers,
                          const Gpt2Activations& saved, const BlockGradients& gradients) {
-  backward_weight(stream, block.fc_projection, all_rows(stream, micro, gradients.behind, buffers.whole),
-                  micro.of(saved.gelu));
+  const MutableView dbranch =
+      drop_gradient(stream, block.dropout.ffn_branch, micro, gradients.behind, buffers.dbranch);  // [R, C]
+  backward_weight(stream, block.fc_projection, all_rows(stream, micro, dbranch, buffers.whole), micro.of(saved.gelu));
   backward_weight(stream, block.fc, micro.of(saved.fc), all_rows(stream, micro, saved.ln_2.y, buffers.whole));
 }
 
@@ -111,15 +118,19 @@ void backward_attention_input(device::Stream& stream, const Config& config, cons
                               const MicroBatch& micro, Buffers& buffers, const Gpt2Activations& saved,
                               const BlockGradients& gradients) {
   const MutableView dy = micro.own_of(buffers.dy), dheads = micro.of(buffers.dheads);  // [R, C], [B T, H D]
-  backward_input(stream, block.projection, all_rows(stream, micro, gradients.middle, buffers.whole), dheads);
-  backward(stream, config, micro, saved.attention, dheads, gradients.dqkv);
+  const MutableView dbranch =
+      drop_gradient(stream, block.dropout.attention_branch, micro, gradients.middle, buffers.dbranch);  // [R, C]
+  backward_input(stream, block.projection, all_rows(stream, micro, dbranch, buffers.whole), dheads);
+  backward(stream, config, micro, saved.attention, dheads, gradients.dqkv, attention_mask_of(block.dropout, micro));
   backward_to_own_rows(stream, block.qkv, micro, gradients.dqkv, buffers.whole, buffers.dy);
   backward(stream, block.ln_1, micro, saved.ln_1, dy, gradients.middle, gradients.before);
 }
 
 void backward_attention_weight(device::Stream& stream, const Gpt2Block& block, const MicroBatch& micro,
                                Buffers& buffers, const Gpt2Activations& saved, const BlockGradients& gradients) {
-  backward_weight(stream, block.projection, all_rows(stream, micro, gradients.middle, buffers.whole),
+  const MutableView dbranch =
+      drop_gradient(stream, block.dropout.attention_branch, micro, gradients.middle, buffers.dbranch);  // [R, C]
+  backward_weight(stream, block.projection, all_rows(stream, micro, dbranch, buffers.whole),
                   micro.of(saved.attention.heads));
   backward_weight(stream, block.qkv, gradients.dqkv, all_rows(stream, micro, saved.ln_1.y, buffers.whole));
 }

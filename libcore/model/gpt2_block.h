@@ -3,6 +3,7 @@
 #pragma once
 
 #include "libcore/model/block.h"
+#include "libcore/model/dropout.h"
 #include "libcore/model/linear.h"
 #include "libcore/model/norm.h"
 
@@ -14,6 +15,7 @@ struct Gpt2Block {
   Linear projection;     // [C, C]
   Linear fc;             // [C, F]
   Linear fc_projection;  // [F, C]
+  BlockDropout dropout;
 };
 
 // What backward reads of forward. One set a block and micro-batch in training, of which activation_plan.h says what is

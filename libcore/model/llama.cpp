@@ -68,7 +68,7 @@ Config read_llama_keys(ConfigReader& reader, const LlamaDefaults& defaults) {
   config.norm_epsilon = reader.real("rms_norm_eps", 1e-6, 0.0, 1.0);
   config.initializer_range = reader.real("initializer_range", 0.02, 0.0, 100.0);
   config.tied_embeddings = reader.boolean("tie_word_embeddings", false);
-  config.dropout = reader.real("attention_dropout", 0.0, 0.0, 1.0);
+  config.dropout.attention = reader.real("attention_dropout", 0.0, 0.0, 1.0);
   config.bos_id = reader.token_id("bos_token_id", defaults.bos_id, config.vocabulary);
   config.eos_id = reader.token_id("eos_token_id", defaults.eos_id, config.vocabulary);
   const Rope rope = read_rope(reader);
@@ -80,7 +80,7 @@ Config read_llama_keys(ConfigReader& reader, const LlamaDefaults& defaults) {
 }
 
 void write_llama_keys(Json& json, const Config& config) {
-  json["attention_dropout"] = config.dropout;
+  json["attention_dropout"] = config.dropout.attention;
   json["head_dim"] = config.head_size;
   json["hidden_act"] = "silu";
   json["hidden_size"] = config.width;

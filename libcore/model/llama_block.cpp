@@ -27,6 +27,7 @@ LlamaBlock make_llama_block(device::Stream& stream, const Config& config, Parame
   block.gate_up = linear({"mlp.gate_proj", "mlp.up_proj"});
   block.down = linear({"mlp.down_proj"});
   block.rotary = &rotary;
+  block.dropout = block_dropout(config, layer, shard);
   return block;
 }
 
@@ -79,7 +80,7 @@ void forward_to_swiglu(device::Stream& stream, const Config& config, const Llama
   forward(stream, block.input_norm, micro, before.sum, before.branch, saved.input_norm);
   forward(stream, block.qkv, all_rows(stream, micro, saved.input_norm.y, buffers.whole), micro.of(saved.attention.qkv));
   turn(stream, config, block, micro, micro.of(saved.attention.qkv), false);
-  forward(stream, config, micro, saved.attention);
+  forward(stream, config, micro, saved.attention, attention_mask_of(block.dropout, micro));
   forward_to_own_rows(stream, block.output, micro, micro.of(saved.attention.heads), buffers.whole, buffers.branch);
   forward(stream, block.post_attention_norm, micro, micro.own_of(saved.input_norm.sum), branch,
           saved.post_attention_norm);
@@ -129,7 +130,7 @@ void backward_attention_input(device::Stream& stream, const Config& config, cons
                               const BlockGradients& gradients) {
   const MutableView dy = micro.own_of(buffers.dy), dheads = micro.of(buffers.dheads);  // [R, C], [B T, H D]
   backward_input(stream, block.output, all_rows(stream, micro, gradients.middle, buffers.whole), dheads);
-  backward(stream, config, micro, saved.attention, dheads, gradients.dqkv);
+  backward(stream, config, micro, saved.attention, dheads, gradients.dqkv, attention_mask_of(block.dropout, micro));
   turn(stream, config, block, micro, gradients.dqkv, true);
   backward_to_own_rows(stream, block.qkv, micro, gradients.dqkv, buffers.whole, buffers.dy);
   backward(stream, block.input_norm, micro, saved.input_norm, dy, gradients.middle, gradients.before);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "libcore/model/block.h"
+#include "libcore/model/dropout.h"
 #include "libcore/model/linear.h"
 #include "libcore/model/norm.h"
 #include "libcore/model/rotary_table.h"
@@ -12,10 +13,11 @@ namespace convoy::model {
 
 struct LlamaBlock {
   Norm input_norm, post_attention_norm;
-  Linear qkv;                           // [(H + 2K) D, C]
-  Linear output;                        // [C, H D]
-  Linear gate_up;                       // [2F, C]
-  Linear down;                          // [C, F]
+  Linear qkv;      // [(H + 2K) D, C]
+  Linear output;   // [C, H D]
+  Linear gate_up;  // [2F, C]
+  Linear down;     // [C, F]
+  BlockDropout dropout;
   const RotaryTable* rotary = nullptr;  // the model's, shared by all blocks
 };
 

@@ -4,22 +4,25 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "libcore/comm/communicator.h"
+#include "libcore/model/dropout.h"
 #include "libcore/parallel/partition.h"
 #include "libcore/tensor/view.h"
 
 namespace convoy::model {
 
 struct MicroBatch {
-  std::int64_t batch = 0;     // B
-  std::int64_t sequence = 0;  // T
-  tensor::View tokens;        // [B T] i32
-  tensor::View targets;       // [B T] i32; absent when only logits are wanted
-  tensor::View positions;     // [B T] i32, in the row's own document
-  std::size_t set = 0;        // of the activations that are kept for it
-  bool documents = false;     // attention stops at the borders that `positions` shows
+  std::int64_t batch = 0;                             // B
+  std::int64_t sequence = 0;                          // T
+  tensor::View tokens;                                // [B T] i32
+  tensor::View targets;                               // [B T] i32; absent when only logits are wanted
+  tensor::View positions;                             // [B T] i32, in the row's own document
+  std::size_t set = 0;                                // of the activations that are kept for it
+  std::optional<DropoutDraw> dropout = std::nullopt;  // absent: nothing is dropped
+  bool documents = false;                             // attention stops at the borders that `positions` shows
 
   // Under sequence parallelism: the ranks that share the rows of the residual stream, this one's, and how many elements
   // of a [B T, C] tensor each has. Else null, and this rank has all rows.

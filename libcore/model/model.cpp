@@ -45,10 +45,13 @@ void validate(const Config& config, const Parameters& parameters, const ModelSiz
     throw ConfigError(fmt::format("sequence length {} exceeds the model's {} positions; choose at most {}",
                                   size.sequence, config.positions, config.positions));
   }
-  if (size.training && config.dropout > 0.0) {
-    throw ConfigError(fmt::format(
-        "the model's configuration asks for dropout {}, which is not supported; train with dropout 0", config.dropout));
-  }
+  check(!size.training || config.dropout.largest() < 1.0, "a model that is trained does not drop everything");
+}
+
+// Training without the masks that its rates ask for would be another training.
+void check_draw(const Config& config, const Batch& batch) {
+  check(config.dropout.largest() == 0.0 || batch.dropout,
+        "a batch of a model with dropout says what masks are drawn from");
 }
 
 }  // namespace
@@ -88,6 +91,7 @@ bool Model::has_loss(int chunk) const { return networks_[static_cast<std::size_t
 LossSum Model::backward(device::Stream& stream, const Batch& batch, float gradient_scale, const GradientsReady& ready) {
   Network& n = whole();
   check(n.size.training, "backward is a part of training");
+  check_draw(n.config, batch);
   const MicroBatch micro = n.micro_batch(batch, true);
   const MutableView dx = micro.own_of(n.buffers.dx);
   n.need_head(stream, Pass::kBackward);
@@ -137,6 +141,7 @@ LossSum Model::backward_input(device::Stream& stream, const Batch& batch, int se
                               const GradientsReady& ready) {
   Network& n = *networks_[static_cast<std::size_t>(chunk)];
   check(n.size.training && !n.one_stage(), "the parts of backward are those of one of several stages, in training");
+  check_draw(n.config, batch);
   const MicroBatch micro = n.micro_batch(batch, n.shard.last, set);
   LossSum loss;
   MutableView& behind = n.gradients.back().behind;

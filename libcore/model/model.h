@@ -13,8 +13,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "libcore/model/dropout.h"
 #include "libcore/model/parameters.h"
 #include "libcore/model/recompute.h"
 #include "libcore/model/shard.h"
@@ -27,6 +29,8 @@ struct Batch {
   tensor::View targets;  // [B, T] i32, ops::kIgnoredTarget where none counts
   tensor::View
       positions;  // [B, T] i32 optional: position in its own document; absent: 0 .. T-1 and one document a window
+  // What masks are drawn from; absent: nothing is dropped, as in evaluation. The same in all passes over the batch.
+  std::optional<DropoutDraw> dropout = std::nullopt;
 };
 
 struct LossSum {

@@ -173,6 +173,7 @@ MicroBatch Model::Network::micro_batch(const Batch& batch, bool with_targets, in
   MicroBatch micro{
       .batch = shape[0], .sequence = shape[1], .tokens = flat(batch.tokens), .targets = {}, .positions = {}};
   micro.set = static_cast<std::size_t>(set);
+  micro.dropout = batch.dropout;
   if (with_targets) micro.targets = flat(batch.targets);
   if (batch.positions.present()) {
     tensor::expect(batch.positions, shape, DType::kI32, "batch.positions");

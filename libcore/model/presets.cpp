@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named models with their published shapes: GPT-2 (Radford et al., 2019), Llama 1 to 3.2 (Touvron et al., 2023; Dubey
-// et al., 2024), Qwen 2 (Yang et al., 2024), and two small Llamas of the size class that is trained on children's
-// stories.
+// Named models with their published configurations, dropout rates among them: GPT-2 (Radford et al., 2019), Llama 1
+// to 3.2 (Touvron et al., 2023; Dubey et al., 2024), Qwen 2 (Yang et al., 2024), and two small Llamas of the size class
+// that is trained on children's stories.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,6 +25,7 @@ NamedConfig gpt2(std::string name, std::int64_t layers, std::int64_t heads, std:
   c.positions = 1024;
   c.tied_embeddings = c.attention_bias = c.mlp_bias = true;
   c.bos_id = c.eos_id = 50256;
+  set_dropout(c, 0.1);
   return {std::move(name), c};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of functions that a backend fills. The functions declared by the op headers check shapes and dtypes once and
-// call through the stream's table; a backend may rely on those checks.
+// The table of functions that a backend fills. The functions declared by the op headers check shapes and dtypes once
+// and call through the stream's table; a backend may rely on those checks.
 #pragma once
 
 #include <string_view>
@@ -8,6 +8,7 @@
 #include "libcore/ops/activation.h"
 #include "libcore/ops/attention.h"
 #include "libcore/ops/classifier.h"
+#include "libcore/ops/dropout.h"
 #include "libcore/ops/embedding.h"
 #include "libcore/ops/linear.h"
 #include "libcore/ops/norm.h"
@@ -23,6 +24,7 @@ struct Backend {
   RotaryTable rotary;
   AttentionTable attention;
   ActivationTable activation;
+  DropoutTable dropout;
   EmbeddingTable embedding;
   ClassifierTable classifier;
   OptimizerTable optimizer;

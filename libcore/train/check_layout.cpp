@@ -34,6 +34,8 @@ model::Config model_of(const config::ModelOptions& options) {
   if (source.empty()) throw ConfigError("no model: add --model PRESET or --model config.json");
   model::Config config = model::resolve(source);
   if (options.tie_embeddings != "auto") config.tied_embeddings = options.tie_embeddings == "yes";
+  if (options.dropout) model::set_dropout(config, *options.dropout);
+  if (config.dropout.largest() >= 1.0) throw ConfigError("a dropout rate is 1: give --dropout a rate below 1");
   return config;
 }
 
@@ -151,6 +153,7 @@ void train(RankState& state, const SmallRun& run, const CheckSettings& settings,
   for (int step = 1; step <= settings.steps; ++step) {
     const std::int64_t samples = state.batch.samples();
     state.batch.fill(made_up_tokens(run, settings.seed, step, state.groups.at.data * samples, samples));
+    state.batch.draw({.seed = settings.seed, .step = step, .first_slot = state.groups.at.data * samples});
     state.losses.clear();
     ExactSum loss_sum;
     const std::int64_t targets = accumulate(state.context(), state.batch, loss_sum);

@@ -66,7 +66,6 @@ SmallRun cut_down(const model::Config& model, const parallel::Layout& layout, st
   run.model.ffn_width = 2 * run.model.width + 5;
   run.model.vocabulary = std::max<std::int64_t>(kVocabulary, 2 * layout.tensor + 1);
   run.model.initializer_range = kActivation / std::sqrt(static_cast<double>(run.model.width));
-  run.model.dropout = 0.0;
   run.model.bos_id = run.model.eos_id = std::nullopt;
 
   run.sequence_length = std::min(sequence_length, kSequenceLength);

@@ -64,8 +64,10 @@ Fingerprint fingerprint_of(const PreparedRun& run) {
   const config::OptimizerOptions& optimizer = run.options.optimizer;
   const config::Resolved& resolved = run.resolved;
   const bool constant = optimizer.schedule == "constant";
+  model::Config model = run.model;
+  model.dropout = {};  // has a key of its own
   std::map<std::string, std::string> all = {
-      {"model", on_one_line(model::to_json(run.model, "float32"))},
+      {"model", on_one_line(model::to_json(model, "float32"))},
       {"sequence-length", number(resolved.sequence_length)},
       {"attention-reset-at-document", yes_no(run.options.model.attention_reset_at_document)},
       {"data", data_identity(run)},
@@ -86,6 +88,7 @@ Fingerprint fingerprint_of(const PreparedRun& run) {
       {"clip-norm", json_number(optimizer.clip_norm)},
   };
   // Keys of a choice that other runs do not make: the checkpoints of those do not lack them.
+  if (run.model.dropout.largest() > 0.0) all.emplace("dropout", model::text_of(run.model.dropout));
   if (run.options.device.precision == "fp16")
     all.emplace("loss-scale", resolved.loss_scale ? json_number(*resolved.loss_scale) : "dynamic");
   if (optimizer.schedule == "wsd") all.emplace("wsd-decay-share", json_number(optimizer.wsd_decay_share));

@@ -41,7 +41,7 @@ void load_weights(device::Stream& stream, checkpoint::WeightSource& source, cons
 // Text is written without dropout, whatever rates the model was trained with.
 model::Config config_of(const checkpoint::WeightSource& source) {
   model::Config config = model::parse_config(source.model_config(), source.config_name());
-  config.dropout = 0.0;
+  config.dropout = {};
   return config;
 }
 

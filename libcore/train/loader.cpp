@@ -155,6 +155,15 @@ void GlobalBatch::fill(std::span<const std::int32_t> tokens) {
   }
 }
 
+model::Batch GlobalBatch::batch(std::int64_t micro_batch) const {
+  check(micro_batch >= 0 && micro_batch < static_cast<std::int64_t>(used_), "a step has this micro-batch");
+  const MicroBatch& chosen = micro_batches_[static_cast<std::size_t>(micro_batch)];
+  model::Batch batch = chosen.batch();
+  batch.dropout = draw_;
+  if (draw_) batch.dropout->first_slot += micro_batch * chosen.rows();
+  return batch;
+}
+
 std::int64_t GlobalBatch::samples() const { return static_cast<std::int64_t>(used_) * micro_batches_.front().rows(); }
 
 std::int64_t GlobalBatch::targets() const {

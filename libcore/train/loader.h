@@ -61,7 +61,11 @@ class GlobalBatch {
   // Fills it with samples() windows of T + 1 tokens, one behind the other.
   void fill(std::span<const std::int32_t> tokens);
 
+  // What masks of dropout are drawn from for the samples at hand; draw.first_slot is the first one's.
+  void draw(const model::DropoutDraw& draw) { draw_ = draw; }
+
   std::int64_t samples() const;
+  model::Batch batch(std::int64_t micro_batch) const;
 
   std::span<const MicroBatch> micro_batches() const { return std::span(micro_batches_).first(used_); }
   std::int64_t targets() const;
@@ -72,6 +76,7 @@ class GlobalBatch {
   SampleRules rules_;
   std::vector<MicroBatch> micro_batches_;
   std::size_t used_ = 0;
+  std::optional<model::DropoutDraw> draw_;
 };
 
 // The position of each of the tokens [first, first + out.size()) in its own document; the first of them starts at 0.

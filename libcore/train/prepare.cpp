@@ -60,7 +60,7 @@ model::Config resolve_model(const config::ModelOptions& options, const checkpoin
   model::Config config = options.model.empty() ? model::parse_config(source->model_config(), source->config_name())
                                                : model::resolve(options.model);
   apply_tie(options.tie_embeddings, config);
-  if (options.dropout) config.dropout = *options.dropout;
+  if (options.dropout) model::set_dropout(config, *options.dropout);
   if (!options.model.empty() && source != nullptr) warn_if_different(config, *source, options.tie_embeddings);
   return config;
 }
@@ -69,7 +69,7 @@ config::ModelFacts facts_of(const model::Config& config, const std::string& name
   return {.name = name,
           .vocabulary = config.vocabulary,
           .positions = config.positions,
-          .dropout = config.dropout,
+          .dropout = config.dropout.largest(),
           .eos_id = config.eos_id,
           .layers = config.layers,
           .heads = config.heads,

@@ -31,11 +31,7 @@ TrainingStage::TrainingStage(device::Stream& stream, model::Model& model, const 
                              const Faults& faults)
     : stream_(stream), model_(model), batch_(batch), settings_(std::move(settings)), faults_(faults) {}
 
-model::Batch TrainingStage::batch(int micro_batch) const {
-  const auto index = static_cast<std::size_t>(micro_batch);
-  check(index < batch_.micro_batches().size(), "a schedule is of the micro-batches that the step has");
-  return batch_.micro_batches()[index].batch();
-}
+model::Batch TrainingStage::batch(int micro_batch) const { return batch_.batch(micro_batch); }
 
 void TrainingStage::forward(int i, int chunk) {
   compute(stream_, faults_, Phase::kForward, Operation::kForward, i,

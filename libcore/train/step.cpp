@@ -37,7 +37,7 @@ ExactSum run_whole(const StepContext& context, const GlobalBatch& batch, float s
   ExactSum sum;
   const int count = static_cast<int>(batch.micro_batches().size());
   for (int i = 0; i < count; ++i) {
-    const model::Batch micro_batch = batch.micro_batches()[static_cast<std::size_t>(i)].batch();
+    const model::Batch micro_batch = batch.batch(i);
     compute(context.stream, context.faults, Phase::kForward, Operation::kForward, i,
             [&] { context.model.forward(context.stream, micro_batch, 0); });
     double loss = 0.0;

@@ -84,6 +84,9 @@ void log_summary(const PreparedRun& run, const std::vector<std::string>& nodes, 
   log_info(model_line(run, table));
   log_info(decay_line(table));
   for (std::size_t set = 0; set < run.data.size(); ++set) log_info(data_line(run, set));
+  if (run.model.dropout.largest() > 0.0)
+    log_info(fmt::format("dropout {} ({})", model::text_of(run.model.dropout),
+                         run.options.model.dropout ? "--dropout" : "the model's; --dropout 0 trains without"));
   log_info(batch_line(run));
   log_info(rate_line(run));
   log_info(fmt::format("device  cpu, {} thread{}, {}", run.resolved.threads, run.resolved.threads == 1 ? "" : "s",

@@ -102,6 +102,9 @@ void Trainer::load_batch() {
     batch_.load(setting_.run.data, setting_.run.sampler,
                 consumed_samples_ + setting_.groups.at.data * batch_.samples());
   });
+  batch_.draw({.seed = static_cast<std::uint64_t>(setting_.run.options.data.seed),
+               .step = step_,
+               .first_slot = setting_.groups.at.data * batch_.samples()});
   if (setting_.run.options.rehearsal.log_samples) log_samples();
   consumed_samples_ += samples_;
   if (!is_last()) prefetch_batch();

@@ -14,6 +14,7 @@ namespace convoy::apps {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 std::vector<std::int32_t> counting_tokens(std::int32_t count, std::int32_t vocabulary) {
   std::vector<std::int32_t> tokens;
@@ -124,14 +125,16 @@ TEST_F(Refusals, EverythingAtOnceOnOneLaunch) {
                  {"4 problems", "--micro-batch-size 3", "--warmup-steps 5", "--min-lr 1", "--tokens"});
 }
 
-TEST_F(Refusals, DropoutOfTheModel) {
+TEST_F(Refusals, ADropoutRateOfOne) {
   std::string config = support::content_of(golden("parity/gpt2-tiny/config.json"));
-  config.replace(config.find("\"resid_pdrop\": 0.0"), 18, "\"resid_pdrop\": 0.1");
+  config.replace(config.find("\"resid_pdrop\": 0.0"), 18, "\"resid_pdrop\": 1.0");
   folder_.write("config.json", config);
-  expect_refused({"--model", path("config.json")}, 2, {"dropout rate 0.1", "--dropout 0"});
+  expect_refused({"--model", path("config.json")}, 2, {"a dropout rate of model", "is 1", "below 1"});
+  expect_refused({"--dropout", "1"}, 2, {"--dropout 1", "below 1"});
   const support::ProgramResult without =
       call("convoy-train", arguments({"--model", path("config.json"), "--dropout", "0"}));
   EXPECT_EQ(without.exit_code, 0) << without.err;
+  EXPECT_THAT(without.err, Not(HasSubstr("dropout")));
 }
 
 // Alone, but told by the launcher's variables that it is one of four.

@@ -184,8 +184,8 @@ model::Config model_of(const Row& row) {
   model.ffn_width = row.llama ? 171 : 4 * model.width;
   model.positions = kLength;
   model.tied_embeddings = row.options.model.tie_embeddings == "yes";
-  model.dropout = row.options.model.dropout.value_or(0.0);
   model.initializer_range = kActivation / std::sqrt(kWidth);
+  model::set_dropout(model, row.options.model.dropout.value_or(0.0));
   return model;
 }
 

@@ -31,7 +31,7 @@ void attention_forward(Stream& stream, const AttentionForward& args) {
 
 void attention_backward(Stream& stream, const AttentionBackward& args) {
   Pieces needed(nullptr);
-  lay_out_backward(args.shape, needed);
+  lay_out_backward(args.shape, args.dropout.mask.present(), needed);
   stream.pool().parallel_for(args.shape.batch * args.shape.key_value_heads, 1,
                              [&](std::int64_t begin, std::int64_t end, int thread) {
                                std::byte* scratch = stream.scratch(thread, needed.bytes());

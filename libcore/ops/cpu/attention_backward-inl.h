@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "libcore/ops/cpu/attention_dropout-inl.h"
 #include "libcore/ops/cpu/attention_heads-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,7 +21,7 @@ namespace convoy::ops::cpu::HWY_NAMESPACE {
 
 constexpr std::int64_t kQueryBlock = 96;              // whole tiles and whole panels
 constexpr std::int64_t kKeyGroup = 4 * kTileColumns;  // keys between two updates of dq
-static_assert(kQueryBlock % kTileRows == 0 && kQueryBlock % kTileColumns == 0);
+static_assert(kQueryBlock % kTileRows == 0 && kQueryBlock % kTileColumns == 0 && kQueryBlock % kMaskSide == 0);
 
 struct BackwardBuffers {
   // Of the key/value head.
@@ -40,9 +41,10 @@ struct BackwardBuffers {
   float* probabilities;       // [kQueryBlock, kTileColumns]
   float* dscores;             // [kQueryBlock, kTileColumns]
   float* dscores_transposed;  // a panel of queries: [kKeyGroup, kTileColumns]
+  float* keep;                // [kQueryBlock, kTileColumns] of dropout: 0 or its scale
 };
 
-BackwardBuffers lay_out_backward(const AttentionShape& shape, Pieces& pieces) {
+BackwardBuffers lay_out_backward(const AttentionShape& shape, bool drops, Pieces& pieces) {
   const std::int64_t size = shape.head_size;
   const std::int64_t length = shape.sequence;
   const auto rows = [&] { return pieces.floats(whole_tiles(length) * size + kPackSlack); };
@@ -64,6 +66,7 @@ BackwardBuffers lay_out_backward(const AttentionShape& shape, Pieces& pieces) {
   b.probabilities = pieces.floats(kQueryBlock * kTileColumns);
   b.dscores = pieces.floats(kQueryBlock * kTileColumns);
   b.dscores_transposed = pieces.floats(kQueryBlock * kKeyGroup);
+  if (drops) b.keep = pieces.floats(kQueryBlock * kTileColumns);
   return b;
 }
 
@@ -73,6 +76,7 @@ struct QueryHead {
   float scale;
   std::int64_t size;
   std::int64_t sequence;
+  HeadMask mask;
 };
 
 // What queries [begin, end) see of the keys.
@@ -93,9 +97,12 @@ inline QueryRange visible_range(const QueryHead& head, std::int64_t begin, std::
 }
 
 // Probabilities and score gradients of one tile of queries and panel of keys, out of its scores and dprobabilities
-// (which lie where the results go).
-HWY_INLINE void differentiate_tile(const QueryHead& head, const float* delta, std::int64_t query, std::int64_t key,
-                                   std::int64_t rows, bool hide, float* probabilities, float* dscores) {
+// (which lie where the results go). `keep`: with dropout, the tile of its factors; the probabilities are those that
+// multiply the values, and delta = sum over keys of p dp still is dy y.
+template <bool drops>
+HWY_INLINE void differentiate_tile(const QueryHead& head, const float* delta, const float* keep, std::int64_t query,
+                                   std::int64_t key, std::int64_t rows, bool hide, float* probabilities,
+                                   float* dscores) {
   const auto scale = broadcast(head.scale);
   for (std::int64_t i = 0; i < rows; ++i) {
     const auto log_sum = broadcast(head.log_sum_exp[query + i]);
@@ -104,7 +111,10 @@ HWY_INLINE void differentiate_tile(const QueryHead& head, const float* delta, st
       float* p = probabilities + i * kTileColumns + half * kLanes;
       float* ds = dscores + i * kTileColumns + half * kLanes;
       auto probability = exp(hn::MulSub(load(p), scale, log_sum));
-      auto dscore = hn::Mul(hn::Mul(probability, scale), hn::Sub(load(ds), row_delta));
+      auto dprobability = load(ds);
+      if constexpr (drops) dprobability = hn::Mul(dprobability, load(keep + i * kTileColumns + half * kLanes));
+      auto dscore = hn::Mul(hn::Mul(probability, scale), hn::Sub(dprobability, row_delta));
+      if constexpr (drops) probability = hn::Mul(probability, load(keep + i * kTileColumns + half * kLanes));
       if (hide) {
         const auto index = hn::Iota(FloatTag(), static_cast<float>(key + half * kLanes));
         const auto seen = hn::And(hn::Le(index, broadcast(static_cast<float>(query + i))),
@@ -151,6 +161,8 @@ HWY_INLINE void backward_panel(const QueryHead& head, const BackwardBuffers& b, 
   if (from >= queries.length()) return;
   const float* key_panel = b.key_columns + key * head.size;
   const float* value_panel = b.value_columns + key * head.size;
+  const bool drops = head.mask.dropout.present();
+  if (drops) keep_factors(head.mask, queries.begin, queries.begin + from, queries.end, key, b.keep);
   for (std::int64_t i = from; i < queries.length(); i += kTileRows) {
     const std::int64_t query = queries.begin + i;
     const std::int64_t rows = std::min(kTileRows, queries.end - query);
@@ -164,7 +176,12 @@ HWY_INLINE void backward_panel(const QueryHead& head, const BackwardBuffers& b, 
       multiply_tile(head.size, b.query_rows + query * head.size, key_panel, nullptr, probabilities);
       multiply_tile(head.size, b.dy_rows + query * head.size, value_panel, nullptr, dscores);
       const bool hide = key + kTileColumns - 1 > query || key < seen.greatest_first;
-      differentiate_tile(head, b.delta, query, key, rows, hide, probabilities, dscores);
+      if (drops) {
+        differentiate_tile<true>(head, b.delta, b.keep + i * kTileColumns, query, key, rows, hide, probabilities,
+                                 dscores);
+      } else {
+        differentiate_tile<false>(head, b.delta, nullptr, query, key, rows, hide, probabilities, dscores);
+      }
     }
   }
   const std::int64_t whole = std::max<std::int64_t>(0, key - queries.begin) / kLanes * kLanes;
@@ -230,7 +247,8 @@ void backward_query_head(const AttentionBackward& args, const HeadIndex& head, c
                              .log_sum_exp = head_log_sum_exp(args.log_sum_exp.as<float>(), shape, head),
                              .scale = shape.scale,
                              .size = shape.head_size,
-                             .sequence = shape.sequence};
+                             .sequence = shape.sequence,
+                             .mask = head_mask(args.dropout, head)};
   for (std::int64_t key = 0; key < shape.sequence; key += kKeyGroup) {
     const Range keys{key, std::min(key + kKeyGroup, shape.sequence)};
     for (std::int64_t query = key / kQueryBlock * kQueryBlock; query < shape.sequence; query += kQueryBlock) {
@@ -245,7 +263,7 @@ template <class T>
 void backward_heads(const AttentionBackward& args, Range heads, std::byte* scratch) {
   const AttentionShape& shape = args.shape;
   Pieces pieces(scratch);
-  const BackwardBuffers b = lay_out_backward(shape, pieces);
+  const BackwardBuffers b = lay_out_backward(shape, args.dropout.mask.present(), pieces);
   const std::int64_t group = shape.query_heads / shape.key_value_heads;
   const Range all{0, shape.sequence};
   const Range size{0, shape.head_size};

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "libcore/ops/cpu/attention_dropout-inl.h"
 #include "libcore/ops/cpu/attention_heads-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -114,7 +115,8 @@ HWY_INLINE void scale_sums(const FloatVector (&factor)[2], std::int64_t rows, fl
 template <class T>
 void finish_forward(const AttentionForward& args, const HeadIndex& head, std::int64_t begin, std::int64_t end,
                     const Softmax& softmax, float* sums) {
-  const FloatVector inverse[2] = {hn::Div(broadcast(1.0f), softmax.sum[0]), hn::Div(broadcast(1.0f), softmax.sum[1])};
+  const auto scale = broadcast(args.dropout.mask.scale);
+  const FloatVector inverse[2] = {hn::Div(scale, softmax.sum[0]), hn::Div(scale, softmax.sum[1])};
   scale_sums(inverse, args.shape.head_size, sums);
   store_transposed<T>(sums, args.shape.head_size, end - begin,
                       head_pointer<T>(args.y, args.shape, head.batch, begin, head.query), args.y.stride());
@@ -153,6 +155,8 @@ void forward_panel(const AttentionForward& args, const HeadIndex& head, std::int
     if (block + keys - 1 > begin || block < seen.greatest_first) hide_keys(seen, block, keys, buffers.scores);
     FloatVector factor[2];
     softmax_block(args.shape.scale, keys, buffers.scores, softmax, factor);
+    if (args.dropout.mask.present())
+      drop_probabilities(head_mask(args.dropout, head), begin, block, keys, buffers.scores);
     if (block != first) scale_sums(factor, size, buffers.sums);
     for (std::int64_t row = 0; row < size; row += kTileRows) {
       float* sums = buffers.sums + row * kTileColumns;

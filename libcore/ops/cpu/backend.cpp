@@ -12,6 +12,7 @@ Backend make_backend() {
   backend.norm = cpu::norm_table();
   backend.rotary = cpu::rotary_table();
   backend.activation = cpu::activation_table();
+  backend.dropout = cpu::dropout_table();
   backend.embedding = cpu::embedding_table();
   backend.classifier = cpu::classifier_table();
   backend.attention = cpu::attention_table();

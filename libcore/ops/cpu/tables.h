@@ -11,6 +11,7 @@ NormTable norm_table();
 RotaryTable rotary_table();
 AttentionTable attention_table();
 ActivationTable activation_table();
+DropoutTable dropout_table();
 EmbeddingTable embedding_table();
 ClassifierTable classifier_table();
 OptimizerTable optimizer_table();

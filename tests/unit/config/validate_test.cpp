@@ -249,15 +249,16 @@ TEST(Validate, RanksThatShareCoresShareTheThreads) {
   EXPECT_THAT(problems_of(options, facts).usage, ElementsAre(HasSubstr("2 ranks that share them")));
 }
 
-TEST(Validate, RefusesDropoutWhereverItComesFrom) {
+TEST(Validate, RefusesToDropEverythingWhoeverAsksForIt) {
   RunOptions options = sound_options();
   Facts facts = sound_facts();
-  facts.model->dropout = 0.1;
-  EXPECT_THAT(problems_of(options, facts).usage, ElementsAre(HasSubstr("the dropout rate 0.1 of model 'tiny'")));
-  options.model.dropout = 0.0;
+  facts.model->dropout = 0.99;
   EXPECT_TRUE(problems_of(options, facts).empty());
-  options.model.dropout = 0.2;
-  EXPECT_THAT(problems_of(options, facts).usage, ElementsAre(HasSubstr("--dropout 0.2")));
+  facts.model->dropout = 1.0;
+  EXPECT_THAT(problems_of(options, facts).usage,
+              ElementsAre(HasSubstr("a dropout rate of model 'tiny' is 1: nothing")));
+  options.model.dropout = 1.0;
+  EXPECT_THAT(problems_of(options, facts).usage, ElementsAre(HasSubstr("--dropout 1: nothing would be left")));
 }
 
 TEST(Validate, RefusesMoreThreadsThanCoresUnlessTold) {

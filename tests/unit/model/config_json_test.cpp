@@ -45,7 +45,7 @@ TEST(ConfigJson, RareChoicesReadBack) {
   Config config = preset("llama-15m");
   config.attention_bias = config.mlp_bias = true;
   config.norm_epsilon = 3.14e-6;
-  config.dropout = 0.25;
+  set_dropout(config, 0.25);
   config.bos_id = config.eos_id = std::nullopt;
   expect_same(parse_config(to_json(config, "float32"), "x"), config, "llama");
   Config other = preset("gpt2-124m");

@@ -42,7 +42,7 @@ TEST(Config, Gpt2DefaultsAreThoseOfTransformers) {
   EXPECT_EQ(c.positions, 1024);
   EXPECT_EQ(c.norm_epsilon, 1e-5);
   EXPECT_TRUE(c.tied_embeddings);
-  EXPECT_EQ(c.dropout, 0.1);
+  EXPECT_EQ(c.dropout, (DropoutRates{.embedding = 0.1, .attention = 0.1, .residual = 0.1}));
   EXPECT_EQ(c.eos_id, 50256);
 }
 
@@ -85,8 +85,9 @@ TEST(Config, Qwen2DefaultsAreThoseOfTransformers) {
 // The window of Qwen 2 has a size even where it is off.
 TEST(Config, ASlidingWindowThatIsOffIsAcceptedOfQwen2Alone) {
   const std::string window = R"("sliding_window": 131072)";
-  EXPECT_EQ(problems(R"({"model_type": "qwen2", "use_sliding_window": false, "max_window_layers": 24, )" + window + "}"),
-            "accepted");
+  EXPECT_EQ(
+      problems(R"({"model_type": "qwen2", "use_sliding_window": false, "max_window_layers": 24, )" + window + "}"),
+      "accepted");
   EXPECT_THAT(problems(R"({"model_type": "qwen2", "use_sliding_window": true, )" + window + "}"),
               HasSubstr("use_sliding_window"));
   EXPECT_THAT(problems(llama(window)), HasSubstr("sliding_window"));
@@ -246,8 +247,9 @@ TEST(Config, NestingWithoutEndIsADataError) {
 }
 
 TEST(Config, ANumberThatCannotBeReadIsReportedWithoutConsequences) {
-  EXPECT_THAT(problems(llama(R"("hidden_size": 64, "num_attention_heads": "four")")),
-              testing::AllOf(HasSubstr("num_attention_heads: expected an integer"), testing::Not(HasSubstr("head_dim"))));
+  EXPECT_THAT(
+      problems(llama(R"("hidden_size": 64, "num_attention_heads": "four")")),
+      testing::AllOf(HasSubstr("num_attention_heads: expected an integer"), testing::Not(HasSubstr("head_dim"))));
   EXPECT_THAT(problems(gpt2(R"("n_head": 0, "n_embd": 64)")),
               testing::AllOf(HasSubstr("n_head: expected an integer"), testing::Not(HasSubstr("multiple"))));
   EXPECT_THAT(problems(gpt2(R"("n_positions": 64, "n_ctx": "x")")),

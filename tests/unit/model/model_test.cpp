@@ -61,6 +61,11 @@ struct Data {
     return {
         .tokens = tokens.view(), .targets = targets.view(), .positions = documents ? positions.view() : tensor::View{}};
   }
+  Batch masked_batch(bool documents = false, const DropoutDraw& draw = {.seed = 5, .step = 2, .first_slot = 6}) const {
+    Batch masked = batch(documents);
+    masked.dropout = draw;
+    return masked;
+  }
 };
 
 struct TinyModel {
@@ -105,6 +110,7 @@ struct Choice {
   Architecture architecture;
   bool tied;
   bool documents;
+  double dropout = 0.0;
 };
 
 class ModelGradient : public testing::TestWithParam<Choice> {};
@@ -113,8 +119,10 @@ class ModelGradient : public testing::TestWithParam<Choice> {};
 TEST_P(ModelGradient, IsTheSlopeOfTheLoss) {
   constexpr double kStep = 5e-3;  // truncation falls with its square, fp32 rounding of the loss grows with its inverse
   constexpr double kTolerance = 5e-3;  // relative
-  TinyModel s(tiny(GetParam().architecture, GetParam().tied), DType::kF32, 1);
-  const Batch batch = s.data.batch(GetParam().documents);
+  Config config = tiny(GetParam().architecture, GetParam().tied);
+  set_dropout(config, GetParam().dropout);
+  TinyModel s(config, DType::kF32, 1);
+  const Batch batch = s.data.masked_batch(GetParam().documents);
   forward_backward(s.model, s.stream, batch, 1.0f);
   for (std::size_t i = 0; i < s.parameters.size(); ++i) {
     const std::string& name = s.parameters.table()[i].name;
@@ -146,7 +154,10 @@ INSTANTIATE_TEST_SUITE_P(Choices, ModelGradient,
                          testing::Values(Choice{"gpt2_tied", Architecture::kGpt2, true, false},
                                          Choice{"gpt2_untied_documents", Architecture::kGpt2, false, true},
                                          Choice{"llama_tied_documents", Architecture::kLlama, true, true},
-                                         Choice{"llama_untied", Architecture::kLlama, false, false}),
+                                         Choice{"llama_untied", Architecture::kLlama, false, false},
+                                         Choice{"gpt2_dropout", Architecture::kGpt2, true, false, 0.2},
+                                         Choice{"gpt2_dropout_documents", Architecture::kGpt2, false, true, 0.5},
+                                         Choice{"llama_dropout", Architecture::kLlama, true, false, 0.3}),
                          [](const auto& test) { return test.param.name; });
 
 class ModelOf : public testing::TestWithParam<Architecture> {};
@@ -282,13 +293,40 @@ TEST(Model, RefusesMoreTokensThanPositions) {
   EXPECT_THROW(Model(stream, config, parameters, 1, config.positions + 1, false), ConfigError);
 }
 
-TEST(Model, RefusesToTrainWithDropout) {
+TEST(Model, TrainsWithDropoutOnlyIfItIsToldWhatMasksAreDrawnFrom) {
   Config config = tiny(Architecture::kGpt2, true);
-  config.dropout = 0.1;
-  device::Stream stream(ops::cpu_backend(), 1);
-  Parameters parameters(parameter_table(config), DType::kF32, true);
-  EXPECT_THROW(Model(stream, config, parameters, 1, 4, true), ConfigError);
-  EXPECT_NO_THROW(Model(stream, config, parameters, 1, 4, false));
+  set_dropout(config, 0.1);
+  TinyModel s(config, DType::kF32, 1);
+  EXPECT_THROW(forward_backward(s.model, s.stream, s.data.batch(), 1.0f), InternalError);
+  EXPECT_NO_THROW(forward_backward(s.model, s.stream, s.data.masked_batch(), 1.0f));
+}
+
+// Each rate by itself: a place that does not drop, or drops alike in another step, slot or seed, shows.
+TEST(Model, EachOfItsRatesDropsOtherValuesInOtherStepsSlotsAndSeeds) {
+  for (const DropoutRates& rates :
+       {DropoutRates{.embedding = 0.3}, DropoutRates{.attention = 0.3}, DropoutRates{.residual = 0.3}}) {
+    Config config = tiny(Architecture::kGpt2, true);
+    config.dropout = rates;
+    TinyModel s(config, DType::kF32, 1);
+    const auto loss = [&](const DropoutDraw& draw) {
+      return s.model.evaluate(s.stream, s.data.masked_batch(false, draw)).sum;
+    };
+    const double first = loss({.seed = 5, .step = 2, .first_slot = 6});
+    EXPECT_EQ(loss({.seed = 5, .step = 2, .first_slot = 6}), first);
+    EXPECT_NE(loss({.seed = 6, .step = 2, .first_slot = 6}), first);
+    EXPECT_NE(loss({.seed = 5, .step = 3, .first_slot = 6}), first);
+    EXPECT_NE(loss({.seed = 5, .step = 2, .first_slot = 7}), first);
+    EXPECT_NE(s.model.evaluate(s.stream, s.data.batch()).sum, first);
+  }
+}
+
+TEST(Model, EvaluationDropsNothing) {
+  Config config = tiny(Architecture::kGpt2, true);
+  TinyModel without(config, DType::kF32, 1);
+  set_dropout(config, 0.4);
+  TinyModel with(config, DType::kF32, 1);
+  EXPECT_EQ(with.model.evaluate(with.stream, with.data.batch()).sum,
+            without.model.evaluate(without.stream, without.data.batch()).sum);
 }
 
 // A fresh model predicts nothing: its loss is near ln V + C std^2 / 2 (the variance of its logits).

@@ -73,6 +73,11 @@ struct Data {
       if (documents) batches.back().positions = positions[i].view();
     }
   }
+  // From slot 4 of a step's global batch on.
+  void draw_masks() {
+    for (std::size_t i = 0; i < batches.size(); ++i)
+      batches[i].dropout = {.seed = 5, .step = 3, .first_slot = 4 + static_cast<std::int64_t>(i) * kBatch};
+  }
 };
 
 // Random everywhere, norms and biases too: a bias that two ranks add, or a norm's gradient that one lacks, shows.
@@ -292,6 +297,18 @@ TEST_P(ShardedUntied, StagesGiveTheBitsOfOneStage) {
   }
 }
 
+TEST_P(ShardedUntied, StagesGiveTheBitsOfOneStageWithDropout) {
+  Config three = config;
+  set_dropout(three, 0.3);
+  Data data(three, 3, GetParam().documents);
+  data.draw_masks();
+  Outcome one, got;
+  run_step(three, options_of(1, 1, 3, DType::kBF16), data, one);
+  run_step(three, options_of(1, 3, 3, DType::kBF16), data, got);
+  EXPECT_EQ(got.trained.sum, one.trained.sum);
+  expect_same_bits(got.gradients, one.gradients);
+}
+
 TEST_P(ShardedUntied, InterleavedChunksGiveTheBitsOfOneStage) {
   Config four = config;
   four.layers = 4;
@@ -319,12 +336,43 @@ TEST_P(Sharded, TheSameLayoutGivesTheSameBits) {
   expect_same_bits(first.weights, gpipe.weights);
 }
 
+// Masks are those of global heads, slots and positions. Llama's ranks have one or two of four heads each.
+TEST_P(Sharded, DropsWhatOneRankDrops) {
+  constexpr int kMicroBatches = 3;
+  Config four = config;
+  four.layers = 4;
+  set_dropout(four, 0.3);
+  Data data(four, kMicroBatches, GetParam().documents);
+  data.draw_masks();
+  Config plain = four;
+  plain.dropout = {};
+  Outcome one, without;
+  run_step(four, options_of(1, 1, kMicroBatches), data, one);
+  run_step(plain, options_of(1, 1, kMicroBatches), data, without);
+  EXPECT_NE(one.trained.sum, without.trained.sum);
+  for (ShardedOptions options :
+       {options_of(2, 1, kMicroBatches), options_of(4, 1, kMicroBatches), options_of(1, 2, kMicroBatches),
+        options_of(2, 4, kMicroBatches), interleaved(2, 2, 2, kMicroBatches)}) {
+    for (const bool sequence_parallel : {false, true}) {
+      SCOPED_TRACE(testing::Message() << "tensor " << options.layout.tensor << ", chunks " << options.layout.chunks());
+      options.layout.sequence_parallel = sequence_parallel;
+      Outcome got;
+      run_step(four, options, data, got);
+      EXPECT_NEAR(got.trained.sum, one.trained.sum, kRounding * one.trained.sum);
+      EXPECT_NEAR(got.norm, one.norm, kRounding * one.norm);
+      expect_near(got.gradients, one.gradients);
+    }
+  }
+}
+
 // The same operations on the same numbers: in every precision and layout.
 TEST_P(Sharded, RecomputationGivesTheBitsOfKeepingEverything) {
   constexpr int kMicroBatches = 3;
   Config four = config;
   four.layers = 4;
-  const Data data(four, kMicroBatches, GetParam().documents);
+  set_dropout(four, 0.2);
+  Data data(four, kMicroBatches, GetParam().documents);
+  data.draw_masks();
   std::vector<ShardedOptions> layouts = {
       options_of(1, 1, kMicroBatches), options_of(2, 1, kMicroBatches),
       options_of(1, 2, kMicroBatches), options_of(2, 2, kMicroBatches, DType::kF32, ScheduleKind::kGpipe),

@@ -14,6 +14,7 @@
 #include "libcore/base/error.h"
 #include "libcore/ops/backend.h"
 #include "libcore/tensor/tensor.h"
+#include "tests/unit/ops/dropout_bits.h"
 #include "tests/unit/ops/op_test_support.h"
 
 namespace convoy::ops {
@@ -36,6 +37,7 @@ struct Case {
   bool documents;
   DType dtype;
   int threads;
+  double dropout = 0.0;
 };
 
 float number(const Tensor& x, std::int64_t i) {
@@ -62,6 +64,7 @@ struct Attention {
   AttentionShape shape;
   Tensor qkv, positions, dy, y, log_sum_exp, dqkv;
   bool documents;
+  AttentionDropout dropout;
 
   std::int64_t query_columns() const { return std::int64_t{shape.query_heads} * shape.head_size; }
   std::int64_t key_columns() const { return std::int64_t{shape.key_value_heads} * shape.head_size; }
@@ -85,7 +88,8 @@ struct Attention {
                                .v = v(),
                                .positions = document_positions(),
                                .y = y.mutable_view(),
-                               .log_sum_exp = log_sum_exp.mutable_view()});
+                               .log_sum_exp = log_sum_exp.mutable_view(),
+                               .dropout = dropout});
   }
   void backward(Stream& stream) {
     attention_backward(stream, {.shape = shape,
@@ -98,7 +102,8 @@ struct Attention {
                                 .dy = dy.view(),
                                 .dq = dq(),
                                 .dk = dk(),
-                                .dv = dv()});
+                                .dv = dv(),
+                                .dropout = dropout});
   }
 };
 
@@ -132,9 +137,17 @@ Attention make(const Case& c) {
               .y = random({rows, query_columns}, c.dtype, 3),
               .log_sum_exp = Tensor({c.batch, c.query_heads, c.sequence}, DType::kF32),
               .dqkv = random({rows, columns}, c.dtype, 4),
-              .documents = c.documents};
+              .documents = c.documents,
+              .dropout = {.mask = make_dropout(c.dropout, 0x9876543210), .first_slot = 5, .first_head = 3}};
   fill_positions(a.positions, c);
   return a;
+}
+
+// What the probability of key j for query t is multiplied with.
+double keep_factor(const AttentionDropout& dropout, std::int64_t sequence, std::int64_t head, std::int64_t t,
+                   std::int64_t j) {
+  const bool keeps = test::keeps_key(dropout.mask, dropout.first_slot + sequence, dropout.first_head + head, t, j);
+  return keeps ? double{dropout.mask.scale} : 0.0;
 }
 
 // The same, one number after the other in double.
@@ -178,12 +191,13 @@ Reference reference(const Attention& a) {
         for (std::int64_t j = first; j <= t; ++j) {
           const auto js = static_cast<std::size_t>(j);
           p[js] /= total;
+          const double factor = keep_factor(a.dropout, b, h, t, j);
           for (std::int64_t d = 0; d < size; ++d) {
             const double v = number(a.qkv, v_at(j, d));
             const double dy = number(a.dy, y_at(t, d));
-            r.y[static_cast<std::size_t>(y_at(t, d))] += p[js] * v;
-            dp[js] += dy * v;
-            r.dqkv[static_cast<std::size_t>(v_at(j, d))] += p[js] * dy;
+            r.y[static_cast<std::size_t>(y_at(t, d))] += p[js] * factor * v;
+            dp[js] += dy * factor * v;
+            r.dqkv[static_cast<std::size_t>(v_at(j, d))] += p[js] * factor * dy;
           }
           mean_dp += p[js] * dp[js];
         }
@@ -212,9 +226,11 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
   const Case& c = info.param;
   return std::string(tensor::name_of(c.dtype)) + "B" + std::to_string(c.batch) + "T" + std::to_string(c.sequence) +
          "H" + std::to_string(c.query_heads) + "K" + std::to_string(c.key_value_heads) + "D" +
-         std::to_string(c.head_size) + (c.documents ? "Documents" : "") + "Threads" + std::to_string(c.threads);
+         std::to_string(c.head_size) + (c.documents ? "Documents" : "") + (c.dropout > 0.0 ? "Dropout" : "") +
+         "Threads" + std::to_string(c.threads);
 }
 
+// A dropped probability leaves y without what all keys together make up: y is of size 1 / (1 - rate) then.
 class AttentionAgainstReference : public testing::TestWithParam<Case> {};
 
 TEST_P(AttentionAgainstReference, ForwardAndBackwardAgree) {
@@ -236,7 +252,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{1, 256, 1, 1, 48, false, DType::kF32, 1}, Case{2, 257, 2, 1, 17, true, DType::kF32, 3},
                     Case{1, 211, 6, 2, 64, false, DType::kF32, 2}, Case{1, 1, 1, 1, 1, false, DType::kF32, 1},
                     Case{3, 2, 3, 3, 2, true, DType::kF32, 4}, Case{1, 419, 1, 1, 7, true, DType::kF32, 1},
-                    Case{2, 97, 4, 2, 24, true, DType::kBF16, 2}, Case{1, 128, 2, 2, 64, false, DType::kBF16, 1}),
+                    Case{2, 97, 4, 2, 24, true, DType::kBF16, 2}, Case{1, 128, 2, 2, 64, false, DType::kBF16, 1},
+                    Case{1, 33, 2, 2, 24, false, DType::kF32, 1, 0.1},
+                    Case{2, 211, 4, 2, 17, true, DType::kF32, 2, 0.5}, Case{1, 419, 1, 1, 7, true, DType::kF32, 1, 0.2},
+                    Case{1, 256, 6, 2, 64, false, DType::kF32, 3, 0.1}, Case{3, 2, 3, 3, 2, true, DType::kF32, 4, 0.3},
+                    Case{2, 97, 4, 2, 24, true, DType::kBF16, 2, 0.1}),
     case_name);
 
 TEST(AttentionForward, HandComputedValues) {
@@ -282,25 +302,27 @@ TEST(AttentionBackward, IsTheGradientOfForward) {
   constexpr float kStep = 1e-2f;
   // Third derivatives of size 1 times kStep^2, and rounding errors of 1e-6 over 2 kStep.
   constexpr double kDifferenceTolerance = 1e-3;
-  Stream stream(cpu_backend(), 1);
-  Attention a = make({1, 5, 2, 1, 3, true, DType::kF32, 1});
-  a.forward(stream);
-  a.backward(stream);
-  const auto loss = [&] {
+  for (const double dropout : {0.0, 0.4}) {
+    Stream stream(cpu_backend(), 1);
+    Attention a = make({1, 5, 2, 1, 3, true, DType::kF32, 1, dropout});
     a.forward(stream);
-    double sum = 0.0;
-    for (std::int64_t i = 0; i < a.y.shape().count(); ++i) sum += double{number(a.y, i)} * number(a.dy, i);
-    return sum;
-  };
-  for (std::int64_t i = 0; i < a.qkv.shape().count(); ++i) {
-    float& value = a.qkv.as<float>()[i];
-    const float old = value;
-    value = old + kStep;
-    const double above = loss();
-    value = old - kStep;
-    const double below = loss();
-    value = old;
-    EXPECT_NEAR(number(a.dqkv, i), (above - below) / (2.0 * kStep), kDifferenceTolerance) << i;
+    a.backward(stream);
+    const auto loss = [&] {
+      a.forward(stream);
+      double sum = 0.0;
+      for (std::int64_t i = 0; i < a.y.shape().count(); ++i) sum += double{number(a.y, i)} * number(a.dy, i);
+      return sum;
+    };
+    for (std::int64_t i = 0; i < a.qkv.shape().count(); ++i) {
+      float& value = a.qkv.as<float>()[i];
+      const float old = value;
+      value = old + kStep;
+      const double above = loss();
+      value = old - kStep;
+      const double below = loss();
+      value = old;
+      EXPECT_NEAR(number(a.dqkv, i), (above - below) / (2.0 * kStep), kDifferenceTolerance) << i;
+    }
   }
 }
 
@@ -308,7 +330,7 @@ TEST(Attention, GivesTheSameBitsWhateverTheTeam) {
   std::vector<float> one;
   for (const int threads : {1, 1, 3}) {
     Stream stream(cpu_backend(), threads);
-    Attention a = make({2, 131, 4, 2, 20, true, DType::kF32, threads});
+    Attention a = make({2, 131, 4, 2, 20, true, DType::kF32, threads, 0.1});
     a.forward(stream);
     a.backward(stream);
     const std::vector<float> got(a.dqkv.as<float>(), a.dqkv.as<float>() + a.dqkv.shape().count());
@@ -337,27 +359,32 @@ TEST(Attention, DocumentsDoNotSeeEachOther) {
 
 TEST(Attention, AllocatesNothingInTheSecondStep) {
   Stream stream(cpu_backend(), 2);
-  Attention a = make({2, 50, 2, 2, 8, true, DType::kBF16, 2});
+  Attention a = make({2, 50, 2, 2, 8, true, DType::kBF16, 2, 0.1});
   test::expect_no_allocation(stream, [&] {
     a.forward(stream);
     a.backward(stream);
   });
 }
 
-TEST(Attention, KernelsOfTheBaselineAgreeWithTheDispatchedOnes) {
-  const Case c{1, 67, 4, 2, 19, true, DType::kF32, 1};
-  Stream vectors(cpu_backend(), 1);
-  Stream scalars(test::baseline_backend(), 1);
-  Attention a = make(c);
-  Attention b = make(c);
-  a.forward(vectors);
-  a.backward(vectors);
-  b.forward(scalars);
-  b.backward(scalars);
-  for (std::int64_t i = 0; i < a.y.shape().count(); ++i)
-    ASSERT_NEAR(number(a.y, i), number(b.y, i), kFloatTolerance) << i;
-  for (std::int64_t i = 0; i < a.dqkv.shape().count(); ++i) {
-    ASSERT_NEAR(number(a.dqkv, i), number(b.dqkv, i), kFloatTolerance) << i;
+TEST(Attention, KernelsOfAllInstructionSetsAgree) {
+  for (const double dropout : {0.0, 0.3}) {
+    const Case c{1, 131, 4, 2, 19, true, DType::kF32, 1, dropout};
+    Stream dispatched(cpu_backend(), 1);
+    Attention a = make(c);
+    a.forward(dispatched);
+    a.backward(dispatched);
+    for (const AttentionTable& table : test::attention_tables()) {
+      Backend backend = cpu_backend();
+      backend.attention = table;
+      Stream stream(backend, 1);
+      Attention b = make(c);
+      b.forward(stream);
+      b.backward(stream);
+      for (std::int64_t i = 0; i < a.y.shape().count(); ++i)
+        ASSERT_NEAR(number(a.y, i), number(b.y, i), kFloatTolerance) << i;
+      for (std::int64_t i = 0; i < a.dqkv.shape().count(); ++i)
+        ASSERT_NEAR(number(a.dqkv, i), number(b.dqkv, i), kFloatTolerance) << i;
+    }
   }
 }
 

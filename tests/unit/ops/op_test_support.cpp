@@ -53,6 +53,7 @@ Backend make_baseline() {
     backend.norm = cpu::norm_table();
     backend.rotary = cpu::rotary_table();
     backend.activation = cpu::activation_table();
+    backend.dropout = cpu::dropout_table();
     backend.embedding = cpu::embedding_table();
     backend.classifier = cpu::classifier_table();
     backend.optimizer = cpu::optimizer_table();
@@ -64,12 +65,28 @@ Backend make_baseline() {
 
 bool dispatches_to_vectors() { return (hwy::SupportedTargets() & (HWY_AVX2 | HWY_AVX3 | HWY_NEON)) != 0; }
 
-void with_baseline_kernels(const std::function<void()>& call) {
-  hwy::SetSupportedTargetsForTest(HWY_SCALAR);
+namespace {
+
+void with_kernels_of(std::int64_t target, const std::function<void()>& call) {
+  hwy::SetSupportedTargetsForTest(target);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   call();
   hwy::SetSupportedTargetsForTest(0);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+}  // namespace
+
+void with_baseline_kernels(const std::function<void()>& call) { with_kernels_of(HWY_SCALAR, call); }
+
+std::vector<AttentionTable> attention_tables() {
+  std::vector<AttentionTable> tables = {cpu_backend().attention};
+  const std::int64_t supported = hwy::SupportedTargets();
+  for (const std::int64_t target : {HWY_AVX2, HWY_SCALAR}) {
+    if (target == HWY_SCALAR || (supported & target) != 0)
+      with_kernels_of(target, [&] { tables.push_back(cpu::attention_table()); });
+  }
+  return tables;
 }
 
 const Backend& baseline_backend() {

@@ -26,6 +26,9 @@ bool dispatches_to_vectors();
 // Runs `call` with Highway's choice of instruction set narrowed to the baseline.
 void with_baseline_kernels(const std::function<void()>& call);
 
+// Attention's kernels for this processor, for AVX2 if it has that, and of one lane: each cuts tiles of its own.
+std::vector<AttentionTable> attention_tables();
+
 // [rows, columns] whose rows lie `padding` elements apart, the padding filled with a value that no op may touch.
 class Matrix {
  public:

@@ -22,7 +22,9 @@ using ::testing::StartsWith;
 // Grouped key/value heads where Llama, tied embeddings where GPT-2: both presets are cut down to thousands of
 // parameters.
 SmallRun gpt2(const parallel::Layout& layout, std::int64_t micro_batches = 3) {
-  return cut_down(model::preset("gpt2-124m"), layout, 16, 2, micro_batches);
+  model::Config config = model::preset("gpt2-124m");
+  config.dropout = {};
+  return cut_down(config, layout, 16, 2, micro_batches);
 }
 
 SmallRun llama(const parallel::Layout& layout, std::int64_t micro_batches = 3) {
@@ -204,6 +206,29 @@ TEST(CheckLayout, NamesALearningRateThatIsAnothers) {
   EXPECT_EQ(report.first->what, Compared::kRate);
   EXPECT_DOUBLE_EQ(report.first->expected, 0.0025);
   EXPECT_DOUBLE_EQ(report.first->found, 0.005);
+}
+
+// The masks of a sequence, a head and a layer are those that one rank draws.
+TEST(CheckLayout, DropoutTrainsAlikeInEveryLayout) {
+  for (const parallel::Layout& layout : layouts()) {
+    SCOPED_TRACE(text(layout));
+    for (SmallRun run : {gpt2(layout), llama(layout)}) {
+      model::set_dropout(run.model, 0.2);
+      expect_equal(run);
+    }
+  }
+  SmallRun run = gpt2({.data = 2});
+  const Reference without = train_on_one_rank(run, 2, {});
+  model::set_dropout(run.model, 0.2);
+  EXPECT_FALSE(check_layout(run, {}, without).equal());
+}
+
+TEST(CheckLayout, TakesTheRatesOfTheModelOrOfTheFlag) {
+  config::RunOptions options;
+  options.model.model = "gpt2-124m";
+  EXPECT_EQ(small_run(options).model.dropout.attention, 0.1);
+  options.model.dropout = 0.0;
+  EXPECT_EQ(small_run(options).model.dropout.largest(), 0.0);
 }
 
 TEST(CheckLayout, RecomputationTrainsAsOneRankThatKeepsEverything) {

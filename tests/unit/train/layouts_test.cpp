@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same model, seed and data on every layout: what one rank says, to rounding.
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "libcore/checkpoint/safetensors.h"
@@ -25,9 +27,14 @@ struct Models : testing::TestWithParam<TinyLayout> {
     return options;
   }
 
-  void expect_same_run(const std::string& model) {
-    train_tiny(options_for(model, "one"));
-    EXPECT_EQ(train_tiny(with_layout(options_for(model, "many"), GetParam()), GetParam().ranks()), ExitCode::kDone);
+  void expect_same_run(const std::string& model, double dropout = 0.0) {
+    const auto options = [&](const std::string& run) {
+      config::RunOptions made = options_for(model, run);
+      made.model.dropout = dropout;
+      return made;
+    };
+    train_tiny(options("one"));
+    EXPECT_EQ(train_tiny(with_layout(options("many"), GetParam()), GetParam().ranks()), ExitCode::kDone);
     for (const char* kind : {"step", "eval"}) {
       const auto one = rows_of(folder_ / "one", kind), many = rows_of(folder_ / "many", kind);
       ASSERT_EQ(one.size(), many.size());
@@ -68,6 +75,9 @@ struct Models : testing::TestWithParam<TinyLayout> {
 TEST_P(Models, LlamaTrainsAsOnOneRank) { expect_same_run(tiny_llama()); }
 TEST_P(Models, TiedLlamaTrainsAsOnOneRank) { expect_same_run(tiny_tied_llama()); }
 TEST_P(Models, Gpt2TrainsAsOnOneRank) { expect_same_run(tiny_gpt2()); }
+
+TEST_P(Models, Gpt2WithDropoutTrainsAsOnOneRank) { expect_same_run(tiny_gpt2(), 0.2); }
+TEST_P(Models, LlamaWithDropoutTrainsAsOnOneRank) { expect_same_run(tiny_llama(), 0.2); }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, Models, testing::ValuesIn(tiny_layouts()),
                          [](const testing::TestParamInfo<TinyLayout>& layout) { return layout.param.name; });
@@ -116,6 +126,30 @@ TEST(Layouts, EvaluationOnReplicasLeavesTrainingAsItIs) {
   EXPECT_EQ(rows_of(folder / "often", "eval").size(), 6u);
 }
 
+// A sequence's masks are those of its slot in the global batch, whoever has it and in whichever micro-batch.
+TEST(Layouts, MasksOfDropoutDoNotDependOnReplicasAndMicroBatches) {
+  const TmpDir folder;
+  const auto losses = [&](int replicas, std::int64_t micro_batch) {
+    config::RunOptions options = tiny_options(folder, fmt::format("{} {}", replicas, micro_batch));
+    folder.write("config.json", tiny_gpt2());
+    options.model.dropout = 0.2;
+    options.batch.steps = 5;
+    options.batch.micro_batch = micro_batch;
+    EXPECT_EQ(train_tiny(options, replicas), ExitCode::kDone);
+    std::vector<double> found;
+    for (const auto& row : rows_of(folder / fmt::format("{} {}", replicas, micro_batch), "step"))
+      found.push_back(row["loss"].get<double>());
+    return found;
+  };
+  const std::vector<double> one = losses(1, 8);
+  ASSERT_EQ(one.size(), 5u);
+  for (const auto& [replicas, micro_batch] : {std::pair{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 4}, {4, 2}, {4, 1}}) {
+    const std::vector<double> got = losses(replicas, micro_batch);
+    for (std::size_t step = 0; step < one.size(); ++step)
+      EXPECT_NEAR(got[step], one[step], kRounding * one[step]) << replicas << " " << micro_batch << " " << step;
+  }
+}
+
 TEST(Layouts, RecomputationLeavesTheRunAsItIsToTheByte) {
   for (const TinyLayout& layout : {TinyLayout{"one"}, TinyLayout{"tp2_sp_pp2", 2, 2, 1, 0, "1f1b", 1, "tp,pp,dp", true},
                                    TinyLayout{"pp2_v2_dp2_zero1", 1, 2, 2, 1, "interleaved", 2}}) {
@@ -126,6 +160,7 @@ TEST(Layouts, RecomputationLeavesTheRunAsItIsToTheByte) {
       options.device.precision = "bf16";
       options.output.eval_every = 2;
       options.layout.recompute = recompute;
+      options.model.dropout = 0.1;
       EXPECT_EQ(train_tiny(options, layout.ranks()), ExitCode::kDone);
       return support::content_of(folder / recompute / "metrics.jsonl") +
              digest_of(folder / recompute / "checkpoints/step_000000006");

@@ -10,6 +10,7 @@ namespace {
 using support::content_of;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Resume, OnOneRankGoesOnToTheByte) {
   expect_exact_resume({"one"}, "fp32");
@@ -189,6 +190,18 @@ TEST_F(Resumed, EverySettingThatDiffersIsNamedWithBothValues) {
                                HasSubstr("beta2: the checkpoint's run has 0.95, this one 0.99"),
                                HasSubstr("--allow-change colour: no such key")));
   options_.resume.allow_change = {"seed", "beta2"};
+  EXPECT_EQ(train_tiny(options_), ExitCode::kDone);
+}
+
+TEST_F(Resumed, OtherRatesOfDropoutAreRefusedUnlessAllowed) {
+  options_.model.dropout = 0.1;
+  stop_after(2);
+  options_.model.dropout = 0.2;
+  EXPECT_THAT(refusal(), HasSubstr("dropout: the checkpoint's run has attention 0.1, this one attention 0.2"));
+  options_.model.dropout = 0.0;
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("dropout: the checkpoint's run has attention 0.1, this one nothing"),
+                               Not(HasSubstr("model:"))));
+  options_.resume.allow_change = {"dropout"};
   EXPECT_EQ(train_tiny(options_), ExitCode::kDone);
 }
 
