@@ -9,7 +9,7 @@ enum class ExitCode : int {
   kInternal = 1,       // our bug
   kUsage = 2,          // usage or configuration
   kData = 3,           // data: corrupt, truncated, inconsistent
-  kNumerics = 4,       // too many non-finite steps
+  kNumerics = 4,       // too many non-finite steps, replicas that differ
   kCommunication = 5,  // communication or a lost peer
   kAnswerIsNo = 6,     // the question was answered, with no
   kEnvironment = 7,    // disk full, I/O error, permission, run directory in use

@@ -4,7 +4,7 @@
 // compute what no other's do, a block. Private to the module.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string_view>
 #include <vector>

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "libcore/model/config_limits.h"
 #include "libcore/model/family.h"

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "libcore/model/config_limits.h"
 
 namespace convoy::model {
