@@ -49,7 +49,7 @@ TEST(ScratchFile, GivesBackWhatWasWrittenAcrossItsBuffers) {
 
 TEST(ScratchFile, AMoveTakesTheFileAlong) {
   const TmpDir dir;
-  ScratchFile file(dir / "pair", 4);
+  ScratchFile file(dir / "pair");
   file.write(bytes_of("one"));
   ScratchFile moved = std::move(file);
   moved.write(bytes_of("second"));
