@@ -13,6 +13,7 @@
 #include "libcore/config/validate.h"
 #include "libcore/model/shard.h"
 #include "libcore/ops/backend.h"
+#include "libcore/train/gradient_sums.h"
 #include "libcore/train/layer_shards.h"
 #include "libcore/train/step.h"
 #include "libcore/train/weights.h"

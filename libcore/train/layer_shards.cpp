@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/train/layer_shards.h"
 
-#include "libcore/train/step.h"
+#include "libcore/train/gradient_sums.h"
 
 namespace convoy::train {
 

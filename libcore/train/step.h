@@ -51,14 +51,6 @@ struct StepContext {
   trace::Recorder* recorder() const { return stream.lane().recorder; }  // of the stream; null: nothing is recorded
 };
 
-// Indices of the tied embedding's copies that the pipeline cuts apart: their gradients are summed first.
-std::vector<std::size_t> tied_ends(const model::Parameters& parameters);
-
-// The whole gradients that PartialSums adds up; with a tree this rank's shares of them, because the sums over the
-// replicas come first.
-std::vector<parallel::PartialGradient> as_summed(std::vector<parallel::PartialGradient> whole,
-                                                 const parallel::DataParallel& data_parallel, bool in_tree);
-
 // The gradients of the mean loss over the counted targets of the whole global batch, of which `batch` is this replica's
 // part, summed over the replicas and without the loss scale. The count of all is known before the first backward pass,
 // so the division happens on the way. Returns that count. `loss_sum`: of this rank's micro-batches, in the last stage.

@@ -8,6 +8,7 @@
 
 #include "libcore/base/units.h"
 #include "libcore/ops/backend.h"
+#include "libcore/train/gradient_sums.h"
 #include "libcore/train/layer_shards.h"
 #include "libcore/train/states.h"
 #include "libcore/train/trainer.h"

@@ -26,7 +26,7 @@ model::Config even() {
   config.vocabulary = 256;
   config.positions = 64;
   config.layers = 4;
-  config.dropout = 0.0;
+  config.dropout = {};
   return config;
 }
 
