@@ -15,10 +15,11 @@ namespace convoy::apps::train {
 
 // Keys that are flags of another program, which has their defaults; what is not given is not passed on.
 struct EncodeKeys {
-  std::string format, separator, on_error, dtype, split;
+  std::string format, separator, on_error, dtype, split, dedup;
   std::vector<std::string> keys;
   bool append_eos = false, prepend_bos = false, allow_lossy = false;
-  std::optional<std::int64_t> max_errors;
+  std::optional<std::int64_t> max_errors, verify_encoder;
+  std::int64_t dedup_memory = 0;
 };
 struct ExportKeys {
   std::string to, dtype, tokenizer;
