@@ -49,6 +49,7 @@ void PartialSums::sum(device::Stream& stream, std::size_t begin, std::size_t end
   // would be one more that a trace tells apart.
   std::size_t bytes = 0;
   for (const PartialGradient& partial : mine) bytes += static_cast<std::size_t>(partial.parts) * bytes_of(partial);
+  if (bytes == 0) return;  // shares of a replica that has none: its tensor-parallel ranks have none either
   if (bytes > staging_.size()) staging_ = device::Buffer(bytes, {});
   std::memset(staging_.data(), 0, bytes);
   for_each_place(mine, staging_.data(),
