@@ -4,6 +4,7 @@
 #include "apps/train/job_options.h"
 
 #include "apps/train/commands.h"
+#include "libcore/data/duplicates.h"
 
 namespace convoy::apps::train {
 namespace {
@@ -68,7 +69,7 @@ Options encode_options(EncodeKeys& k) {
       app::choice("dtype", k.dtype, {"auto", "u16", "i32"}, "of the tokens"),
       app::text("split", "NAME=SHARE,...", k.split, "several pairs OUT.NAME"),
       app::choice("dedup", k.dedup, {"off", "report", "drop"}, "documents with the text of an earlier one"),
-      app::bytes("dedup-memory", k.dedup_memory, {.least = std::int64_t{1} << 20}, "to find them in"),
+      app::bytes("dedup-memory", k.dedup_memory, {.least = data::kLeastDedupMemory}, "to find them in"),
       app::count("verify-encoder", k.verify_encoder, {.least = 0}, "one of N documents is checked"),
       app::toggle("allow-lossy", k.allow_lossy, "do not warn about a tokenizer that loses newlines"),
   };

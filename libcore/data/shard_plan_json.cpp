@@ -19,7 +19,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kFormat = "convoy-shard-plan";
-constexpr std::int64_t kFormatVersion = 1;
+// A reader of version 1 would encode a plan's shards without the keys of its duplicates.
+constexpr std::int64_t kPlainVersion = 1, kDedupVersion = 2;
 constexpr std::int64_t kMostThreads = 1024;
 constexpr std::string_view kBodyStart = "\"tokenizer\": ";
 
@@ -165,8 +166,9 @@ void check_version(const Json& json, const JsonFile& file) {
   const std::string format = text_field(json, "format", file);
   if (format != kFormat) throw DataError(fmt::format("{}: \"format\" is \"{}\", expected \"{}\": this is no plan of shards", file.name, format, kFormat));
   const std::int64_t version = count_field(json, "format_version", file);
-  if (version != kFormatVersion) {
-    throw DataError(fmt::format("{}: \"format_version\" is {}, this program reads {}", file.name, version, kFormatVersion));
+  if (version != kPlainVersion && version != kDedupVersion) {
+    throw DataError(fmt::format("{}: \"format_version\" is {}, this program reads {} and {}", file.name, version, kPlainVersion,
+                                kDedupVersion));
   }
 }
 
@@ -197,7 +199,8 @@ std::string plan_id(const ShardPlan& plan) { return xxh3_128_hex(body_text(plan)
 std::string plan_text(const ShardPlan& plan) {
   const std::string memory =
       plan.options.dedup == Dedup::kOff ? "" : fmt::format(" \"dedup_memory\": {},", plan.options.dedup_memory);
-  return fmt::format("{{\n\"format\": \"{}\", \"format_version\": {}, \"id\": \"{}\", \"threads\": {}, \"verify_encoder\": {},{}\n{}", kFormat, kFormatVersion,
+  return fmt::format("{{\n\"format\": \"{}\", \"format_version\": {}, \"id\": \"{}\", \"threads\": {}, \"verify_encoder\": {},{}\n{}", kFormat,
+                     plan.options.dedup == Dedup::kOff ? kPlainVersion : kDedupVersion,
                      plan.id, number_or_null(plan.threads), number_or_null(plan.verify_every), memory, body_text(plan));
 }
 

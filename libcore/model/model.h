@@ -102,10 +102,9 @@ class Model {
   void forward(device::Stream& stream, const Batch& batch, int set, int chunk = 0);
   // The gradient of the chunk's input, from output_gradient() or, in the last chunk, from the loss, which it returns
   // (the classifier's and final norm's gradients are added here: logits are not kept). backward_weight() of the same
-  // set must follow before the chunk's next backward_input(). With recomputation the weights' gradients of the blocks
-  // are added here too, as long as what was made again is there; backward_weight() reports them.
-  // Where blocks recompute, their weights get their gradients here too: `ready` is told of them, and backward_weight()
-  // tells of the rest.
+  // set must follow before the chunk's next backward_input(). Where blocks recompute, their weights get their gradients
+  // here too, as long as what was made again is there: `ready` is told of them, and backward_weight() tells of the
+  // rest.
   LossSum backward_input(device::Stream& stream, const Batch& batch, int set, float gradient_scale, int chunk = 0,
                          const GradientsReady& ready = {});
   void backward_weight(device::Stream& stream, const Batch& batch, int set, const GradientsReady& ready, int chunk = 0);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/parallel/task_queue.h"
 
-#include <utility>
-
 #include "libcore/base/error.h"
 
 namespace convoy::parallel {
@@ -33,7 +31,7 @@ std::int64_t TaskQueue::add(std::function<void()> task) {
 void TaskQueue::wait(std::unique_lock<std::mutex>& lock, std::int64_t number) {
   check(number <= added_, "a task that is waited for has been added");
   done_changed_.wait(lock, [&] { return done_ >= number; });
-  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  if (error_) std::rethrow_exception(error_);
 }
 
 void TaskQueue::wait(std::int64_t number) {

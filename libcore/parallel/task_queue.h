@@ -23,7 +23,8 @@ class TaskQueue {
 
   // What the caller wrote before is seen by the task. Returns the task's number, from 1.
   std::int64_t add(std::function<void()> task);
-  // Waits until tasks 1 .. `number` are done. Rethrows the first exception; the tasks after it were not run.
+  // Waits until tasks 1 .. `number` are done. Rethrows the first exception, however often it is
+  // asked; no task behind it runs, those that are added later neither. InternalError for a number not yet given out.
   void wait(std::int64_t number);
   bool is_done(std::int64_t number);  // so that wait() returns at once, and without an exception
   // Waits for all.

@@ -15,8 +15,8 @@ namespace convoy::train {
 // What the replicas share. With --reduction tree gradients stay whole, as under ZeRO 1.
 parallel::Sharding sharding_of(const parallel::Groups& groups, bool in_tree);
 
-// Null under ZeRO 0 and 1 and on one replica. `model` is of these parameters, and tells the result what it needs: both
-// are outlived by the model's last pass.
+// Null where optimizer states alone are shared, and on one replica. `model` is of these parameters, and tells the
+// result what it needs: both are outlived by the model's last pass.
 std::unique_ptr<parallel::LayerShards> share_layers(const parallel::Groups& groups, const model::Parameters& parameters,
                                                     const parallel::DataParallelOptions& options, model::Model& model);
 

@@ -91,7 +91,7 @@ Replicas::Replicas(const model::Config& config, const parallel::Layout& layout, 
       const auto [found, is_first] = known.emplace(key, things_.size());
       if (is_first) things_.push_back(thing), holders.push_back(0);
       held.push_back(found->second);
-      any_ = ++holders[found->second] > 1 || any_;
+      any_ = (++holders[found->second] > 1 && range.size() > 0) || any_;
     });
   }
 }

@@ -43,7 +43,7 @@ struct StepContext {
       nullptr;              // where the last stage keeps each micro-batch's sum of losses, if anybody asks
   double loss_scale = 1.0;  // of the gradients while they are computed and summed
   parallel::GradientTree* tree = nullptr;   // that the data-parallel sums are made in, if one is asked for
-  parallel::LayerShards* shards = nullptr;  // null: every weight and gradient is here whole, ZeRO 0 and 1
+  parallel::LayerShards* shards = nullptr;  // null: nothing is shared but optimizer states
 
   // The gradients of every micro-batch are summed by themselves, and not those of the step.
   bool reduces_each() const { return tree != nullptr || parameters.sharding().gradients; }

@@ -109,7 +109,8 @@ TEST(ExactResume, OfUnevenSharesIsToTheByte) {
     Row row = mesh(3, 1, 1, zero);
     for (const std::string precision : {"fp32", "bf16"}) {
       row.options.device.precision = precision;
-      if (is_legal(row)) expect_exact_resume(row);
+      ASSERT_TRUE(is_legal(row)) << text_of(row);
+      expect_exact_resume(row);
     }
   }
 }
@@ -120,15 +121,13 @@ struct Move {
 };
 
 std::vector<Move> moves() {
-  std::vector<Move> all = {{"dp4_to_dp2", mesh(4, 1, 1, 0), mesh(2, 1, 1, 0)},
-                           {"dp4_zero1_to_tp2", mesh(4, 1, 1, 1), mesh(1, 2, 1, 0)},
-                           {"tp2_to_pp2", mesh(1, 2, 1, 0), mesh(1, 1, 2, 0)},
-                           {"pp4_to_one", mesh(1, 1, 4, 0), mesh(1, 1, 1, 0)},
-                           {"zero0_to_zero1", mesh(2, 1, 2, 0), mesh(2, 1, 2, 1)},
-                           {"zero1_to_zero3", mesh(4, 1, 1, 1), mesh(4, 1, 1, 3)},
-                           {"zero3_to_zero2_dp2", mesh(4, 1, 1, 3), mesh(2, 1, 1, 2)}};
-  std::erase_if(all, [](const Move& move) { return !is_legal(move.from) || !is_legal(move.to); });
-  return all;
+  return {{"dp4_to_dp2", mesh(4, 1, 1, 0), mesh(2, 1, 1, 0)},
+          {"dp4_zero1_to_tp2", mesh(4, 1, 1, 1), mesh(1, 2, 1, 0)},
+          {"tp2_to_pp2", mesh(1, 2, 1, 0), mesh(1, 1, 2, 0)},
+          {"pp4_to_one", mesh(1, 1, 4, 0), mesh(1, 1, 1, 0)},
+          {"zero0_to_zero1", mesh(2, 1, 2, 0), mesh(2, 1, 2, 1)},
+          {"zero1_to_zero3", mesh(4, 1, 1, 1), mesh(4, 1, 1, 3)},
+          {"zero3_to_zero2_dp2", mesh(4, 1, 1, 3), mesh(2, 1, 1, 2)}};
 }
 
 class AnotherLayout : public testing::TestWithParam<Move> {

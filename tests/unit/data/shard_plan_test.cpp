@@ -176,11 +176,19 @@ TEST(Plan, CutShortAnywhereIsRefused) {
   }
 }
 
+// A program that knows version 1 alone would leave the duplicates in, and say nothing.
+TEST(Plan, OfDuplicatesHasAVersionThatOlderReadersRefuse) {
+  ShardPlan plan = example();
+  EXPECT_THAT(plan_text(plan), HasSubstr("\"format_version\": 2"));
+  plan.options.dedup = Dedup::kOff;
+  EXPECT_THAT(plan_text(plan), HasSubstr("\"format_version\": 1"));
+}
+
 TEST(Plan, AWrongFieldIsNamed) {
   struct Case {
     const char *from, *to, *names;
   };
-  for (const Case& one : {Case{"convoy-shard-plan", "other", "format"}, Case{"\"format_version\": 1", "\"format_version\": 2", "format_version"},
+  for (const Case& one : {Case{"convoy-shard-plan", "other", "format"}, Case{"\"format_version\": 2", "\"format_version\": 3", "format_version"},
                           Case{"\"threads\": 3", "\"threads\": 0", "threads"}, Case{"\"threads\": 3", "\"threads\": -1", "threads"},
                           Case{"\"sha256\"", "\"sha\"", "sha256"}, Case{"\"/data/t.model\"", "\"t.model\"", "absolute"},
                           Case{"\"/data/c\"", "\"../c\"", "absolute"}, Case{"\"/data/c\"", "\"/data/c\\u0000d\"", "absolute"},

@@ -70,6 +70,25 @@ TEST(TaskQueue, KeepsTheFirstExceptionForWhoWaitsAndRunsNothingAfterIt) {
   EXPECT_THAT(seen, ElementsAre(1));
 }
 
+// A collective behind one that failed would be out of step with those of the peers.
+TEST(TaskQueue, WhoHearsOfAnExceptionBeforeTheQueueIsEmptyLeavesTheRestUnrun) {
+  std::promise<void> may_fail;
+  std::future<void> fail = may_fail.get_future();
+  std::vector<int> seen;
+  TaskQueue queue;
+  queue.add([&] {
+    fail.wait();
+    throw std::runtime_error("lost");
+  });
+  queue.add([] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });
+  queue.add(noting(seen, 3));
+  may_fail.set_value();
+  EXPECT_THROW(queue.wait(1), std::runtime_error);
+  queue.add(noting(seen, 4));
+  EXPECT_THROW(queue.finish(), std::runtime_error);
+  EXPECT_TRUE(seen.empty());
+}
+
 TEST(TaskQueue, ATaskAfterAnExceptionIsNotDoneUntilWhoeverWaitsHasHeardOfIt) {
   TaskQueue queue;
   queue.add([] { throw std::runtime_error("lost"); });
