@@ -2,10 +2,12 @@
 // convoy-preprocess info: what a dataset holds.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "apps/preprocess/commands.h"
 #include "apps/preprocess/info_facts.h"
+#include "libcore/base/error.h"
 #include "libcore/base/file.h"
 
 namespace convoy::apps::preprocess {
@@ -28,10 +30,22 @@ Facts facts_of(const std::string& prefix, const IndexedDataset& counted, const I
           data::cross_entropy(counted, measured, vocabulary)};
 }
 
+// A page in the place of the tokens would be the end of them.
+void refuse_own_files(const std::string& prefix, const std::string& page) {
+  for (const char* suffix : {".bin", ".idx", ".meta.json"}) {
+    std::error_code ignored;
+    if (!std::filesystem::equivalent(prefix + suffix, page, ignored)) continue;
+    throw ConfigError(fmt::format("--html {}: it is a file of the dataset; name another, {}.html for example", page, prefix));
+  }
+}
+
 int run(const Flags& flags, const app::Session& session) {
   const IndexedDataset dataset(flags.prefix, flags.foreign);
   std::optional<AtomicFile> page;  // at once: a place that cannot be written is known before the counting
-  if (flags.html) page.emplace(*flags.html);
+  if (flags.html) {
+    refuse_own_files(flags.prefix, *flags.html);
+    page.emplace(*flags.html);
+  }
   std::optional<IndexedDataset> other;
   if (flags.against) other.emplace(*flags.against, flags.foreign);
   const std::int64_t vocabulary = data::shared_vocabulary(dataset, other ? *other : dataset);

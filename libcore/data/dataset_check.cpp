@@ -58,7 +58,7 @@ void check_ends(const IndexedDataset& dataset, const Bounds& bounds) {
 void expect_sum(const Path& path, const std::string& key, const std::string& expected, const std::string& found) {
   if (found == expected) return;
   throw DataError(fmt::format("{}: the checksum of its bytes is {}, the metadata's \"{}\" is {}: the file was damaged or changed after "
-                              "it was written; encode it again or restore it",
+                              "it was written; remove it and encode it again, or restore it",
                               path.string(), found, key, expected));
 }
 

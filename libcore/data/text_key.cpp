@@ -48,7 +48,7 @@ void for_each_key(const KeyFile& file, const std::function<void(const TextKey&)>
     mapped.release(block);
   }
   if (const std::string found = sum.hex(); found != file.sum) {
-    throw DataError(fmt::format("{}: the XXH3-128 is {}, the shard's record says {}: the file was changed or damaged; encode the shard again",
+    throw DataError(fmt::format("{}: the XXH3-128 is {}, the shard's record says {}: the file was changed or damaged; remove it and encode the shard again",
                                 file.path.string(), found, file.sum));
   }
 }

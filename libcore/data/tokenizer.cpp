@@ -94,7 +94,11 @@ void Tokenizer::encode(std::string_view text, std::vector<std::int32_t>& ids) co
 void Tokenizer::encode_by_library(std::string_view text, std::vector<std::int32_t>& ids) const {
   std::vector<int> part;
   const auto status = content_->processor.Encode(text, &part);
-  check(status.ok(), "the library encodes any bytes");
+  if (!status.ok()) {
+    throw DataError(fmt::format("the tokenizer cannot encode a text that begins with {}: SentencePiece: {}; a control symbol of one character does "
+                                "that, in a model of type BPE",
+                                shown(text), status.ToString()));
+  }
   ids.insert(ids.end(), part.begin(), part.end());
 }
 

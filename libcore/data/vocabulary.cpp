@@ -71,6 +71,9 @@ std::string flaw_of(const ModelProto& model, const Vocabulary& vocabulary) {
   for (const ModelPiece& piece : model.pieces) {
     const std::string flaw = is_text(piece) ? flaw_of_piece(piece) : std::string();
     if (!flaw.empty()) return fmt::format("a piece {}", flaw);
+    // It is never met, but what an unknown character costs is reckoned from the lowest score of all.
+    const bool counts_unmet = model.kind == ModelKind::kUnigram && piece.kind == PieceKind::kNormal && vocabulary.marks_blanks;
+    if (counts_unmet && piece.text.find(' ') != std::string::npos) return "a piece holds a blank";
   }
   const bool lacks_bytes = std::find(vocabulary.byte_ids.begin(), vocabulary.byte_ids.end(), -1) != vocabulary.byte_ids.end();
   if (model.byte_fallback && lacks_bytes) return "it lacks pieces of bytes";

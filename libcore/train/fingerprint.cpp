@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -17,6 +18,8 @@ namespace convoy::train {
 namespace {
 
 constexpr const char* kDecaySteps = "decay-steps";
+// Keys of a choice that other runs do not make: the checkpoints of those do not lack them.
+constexpr std::array kOfSomeRuns = {"dropout", "loss-scale", "wsd-decay-share"};
 constexpr std::int64_t kSampledTokens = std::int64_t{1} << 16;
 
 std::string yes_no(bool value) { return value ? "yes" : "no"; }
@@ -87,7 +90,7 @@ Fingerprint fingerprint_of(const PreparedRun& run) {
       {"epsilon", json_number(optimizer.epsilon)},
       {"clip-norm", json_number(optimizer.clip_norm)},
   };
-  // Keys of a choice that other runs do not make: the checkpoints of those do not lack them.
+  // kOfSomeRuns.
   if (run.model.dropout.largest() > 0.0) all.emplace("dropout", model::text_of(run.model.dropout));
   if (run.options.device.precision == "fp16")
     all.emplace("loss-scale", resolved.loss_scale ? json_number(*resolved.loss_scale) : "dynamic");
@@ -108,10 +111,12 @@ std::vector<std::string> fingerprint_problems(const Fingerprint& stored, const F
   for (const Fingerprint* side : {&stored, &current}) {
     for (const auto& [key, value] : *side) keys.insert(key);
   }
+  std::set<std::string> known = keys;
+  known.insert(kOfSomeRuns.begin(), kOfSomeRuns.end());
   std::vector<std::string> problems;
   for (const std::string& key : allowed) {
-    if (!keys.contains(key))
-      problems.push_back(fmt::format("--allow-change {}: no such key; the keys are {}", key, fmt::join(keys, ", ")));
+    if (!known.contains(key))
+      problems.push_back(fmt::format("--allow-change {}: no such key; the keys are {}", key, fmt::join(known, ", ")));
   }
   const auto shown = [](const std::string* value) { return value == nullptr ? std::string("nothing") : *value; };
   for (const std::string& key : keys) {

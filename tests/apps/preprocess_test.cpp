@@ -201,6 +201,9 @@ TEST_F(Preprocess, InfoWritesAPageThatNeedsNothingFromOutside) {
   EXPECT_THAT(page, AllOf(testing::StartsWith("<!DOCTYPE html>"), testing::EndsWith("</html>\n"), HasSubstr("Documents by length"),
                           HasSubstr("Tokens by rank"), HasSubstr("<polyline"), HasSubstr("<rect"), HasSubstr("prefers-color-scheme: dark")));
   for (const char* outside : {"http:", "https:", "@import", "url(", "src=", "nan", "inf,"}) EXPECT_THAT(page, Not(HasSubstr(outside))) << outside;
+  const ProgramResult own = run({"info", "x", "--html", "./x.bin"});
+  EXPECT_EQ(own.exit_code, 2);
+  EXPECT_THAT(own.err, HasSubstr("it is a file of the dataset"));
   const ProgramResult device = run({"info", "x", "--html", "/dev/null"});
   EXPECT_EQ(device.exit_code, 7);
   EXPECT_THAT(device.err, AllOf(HasSubstr("/dev/null"), HasSubstr("device")));

@@ -30,6 +30,12 @@ TEST(PieceEncoder, LeavesModelsThatItDoesNotKnowToTheLibrary) {
   EXPECT_EQ(left([](ModelProto& m) { m.pieces.push_back({"\xf0\x9f\x9a\xa2", PieceKind::kControl}); }), "the name of a control symbol or byte is a piece");
   EXPECT_EQ(left([](ModelProto& m) { m.pieces.push_back({"<0x41>", PieceKind::kUserDefined}); }), "the name of a control symbol or byte is a piece");
   EXPECT_EQ(left([](ModelProto& m) { m.pieces[400].score = std::nanf(""); }), "a piece has a score that is no number");
+  EXPECT_EQ(left([](ModelProto& m) { m.pieces.push_back({"q z"}); }), "") << "never met, in a BPE model without effect";
+  EXPECT_EQ(left([](ModelProto& m) {
+              m = parse_model(golden::content(model("uni-bf")));
+              m.pieces.push_back({"q z"});
+            }),
+            "a piece holds a blank");
   EXPECT_EQ(left([](ModelProto& m) { m.character_map = "cut"; }), "its rules of normalisation are cut, or no UTF-8");
 }
 

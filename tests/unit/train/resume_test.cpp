@@ -193,6 +193,13 @@ TEST_F(Resumed, EverySettingThatDiffersIsNamedWithBothValues) {
   EXPECT_EQ(train_tiny(options_), ExitCode::kDone);
 }
 
+// The same command comes again after a requeue, when nothing differs any more.
+TEST_F(Resumed, ASettingThatNeitherRunHasMayBeAllowedToChange) {
+  stop_after(2);
+  options_.resume.allow_change = {"dropout", "loss-scale", "wsd-decay-share"};
+  EXPECT_EQ(train_tiny(options_), ExitCode::kDone);
+}
+
 TEST_F(Resumed, OtherRatesOfDropoutAreRefusedUnlessAllowed) {
   options_.model.dropout = 0.1;
   stop_after(2);
