@@ -72,10 +72,14 @@ void Faults::flip(const model::Parameters& parameters, const parallel::Layout& l
   for (const Fault& fault : faults_) {
     if (fault.kind != FaultKind::kFlipBit || !fault.strikes(rank_, step_)) continue;
     const auto found = std::ranges::find_if(parameters.table(), is_held_twice);
-    if (found == parameters.table().end()) continue;
-    const tensor::MutableView weight =
-        parameters.kept_weight(static_cast<std::size_t>(found - parameters.table().begin()));
-    if (weight.count() == 0) continue;  // of a share that is empty here
+    const bool is_held = found != parameters.table().end();
+    const auto index = static_cast<std::size_t>(found - parameters.table().begin());
+    const tensor::MutableView weight = is_held ? parameters.kept_weight(index) : tensor::MutableView{};
+    if (weight.data == nullptr || weight.count() == 0) {  // a share may be empty
+      log_error(
+          fmt::format("--fault: rank {} flips nothing after step {}: no other rank holds what it holds", rank_, step_));
+      continue;
+    }
     *weight.as<unsigned char>() ^= 1;
     log_error(fmt::format("--fault: rank {} flips a bit of a weight of {} after step {}", rank_, found->name, step_));
   }
