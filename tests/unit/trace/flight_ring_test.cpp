@@ -226,6 +226,7 @@ TEST(FlightRing, SurvivesTheKillOfItsProcess) {
     EXPECT_GT(found.events.size() + found.unfinished.size(), 1000u);
     EXPECT_LE(found.events.size() + found.unfinished.size(), 4096u);
     std::uint32_t micro_batch = 0, sequence = 0;
+    int replaced = 0;
     for (const Event& event : found.events) {
       EXPECT_EQ(event.flags & ~kOverlapped, kComplete);
       if ((event.flags & kOverlapped) != 0) {
@@ -234,10 +235,13 @@ TEST(FlightRing, SurvivesTheKillOfItsProcess) {
         sequence = event.sequence;
       } else {
         EXPECT_EQ(event.operation, Operation::kForward);
-        EXPECT_EQ(event.sequence, micro_batch % 100);
+        if (event.sequence != micro_batch % 100) ++replaced;
         micro_batch = event.sequence + 1;
       }
     }
+    // A thread that is off its core between taking a slot and filling it, while the other goes once around the ring,
+    // puts its event in the place of a newer one.
+    EXPECT_LE(replaced, 1);
     const support::TraceContent trace = support::read_trace(folder / "rank-00001.a001.trace");
     EXPECT_FALSE(trace.damage.any());
     EXPECT_GE(trace.steps.size(), 30u);
