@@ -13,10 +13,12 @@
 #include "libcore/data/tokenizer.h"
 #include "libcore/train/generate.h"
 #include "libcore/train/run_directory.h"
+#include "libcore/train/weights.h"
 
 namespace convoy::apps::train {
 namespace {
 
+using convoy::train::compute_dtype;
 using convoy::train::Generator;
 using convoy::train::SamplingOptions;
 
@@ -79,11 +81,6 @@ void expect_same_tokenizer(const Path& folder, const data::Tokenizer& tokenizer,
   throw DataError(
       fmt::format("{}: its sha256 is {}, but {} was trained on data of a tokenizer with sha256 {}: give that one", name,
                   tokenizer.sha256(), folder.string(), *recorded));
-}
-
-tensor::DType compute_dtype(const std::string& precision) {
-  if (precision == "fp16") return tensor::DType::kF16;
-  return precision == "bf16" ? tensor::DType::kBF16 : tensor::DType::kF32;
 }
 
 int sample(const SampleArguments& arguments, const app::Session& session) {

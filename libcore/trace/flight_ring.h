@@ -5,6 +5,7 @@
 //
 // Threads take slots by counting up. A slot's last word is set last: with the slot's lap when it has begun, again with
 // kComplete when it has ended. A slot whose lap is not the one that the count tells was caught while it was written.
+// A thread that is off its core for a whole lap between taking a slot and filling it puts its event over a newer one.
 #pragma once
 
 #include <array>

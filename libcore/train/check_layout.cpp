@@ -71,11 +71,7 @@ std::vector<std::int32_t> made_up_tokens(const SmallRun& run, std::uint64_t seed
 
 parallel::DataParallelOptions reduction_of(const SmallRun& run, const CheckSettings& settings,
                                            parallel::GradientTree* tree) {
-  // Under ZeRO 3 the replicas exchange weights until the last pass is over, and only then the nodes of a tree.
-  return {.zero = std::min(1, run.layout.zero),
-          .tree = tree,
-          .bucket_bytes = settings.bucket_bytes,
-          .overlap = settings.overlap && (tree == nullptr || run.layout.zero < 3)};
+  return train::reduction_of(run.layout.zero, settings.overlap, settings.bucket_bytes, tree, nullptr);
 }
 
 parallel::Groups groups_of(comm::Communicator& world, const parallel::Layout& layout, const CheckSettings& settings) {

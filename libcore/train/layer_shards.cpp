@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/train/layer_shards.h"
 
+#include <algorithm>
+
 #include "libcore/train/gradient_sums.h"
 
 namespace convoy::train {
@@ -9,6 +11,16 @@ parallel::Sharding sharding_of(const parallel::Groups& groups, bool in_tree) {
   parallel::Sharding sharding = parallel::sharding_of(groups.layout.zero, groups.layout.data, groups.at.data);
   if (in_tree) sharding.gradients = false;
   return sharding;
+}
+
+parallel::DataParallelOptions reduction_of(int zero, bool overlap, std::size_t bucket_bytes,
+                                           parallel::GradientTree* tree, trace::Recorder* recorder) {
+  // Under ZeRO 3 the replicas exchange weights until the last pass is over, and only then the nodes of a tree.
+  return {.zero = std::min(1, zero),
+          .tree = tree,
+          .bucket_bytes = bucket_bytes,
+          .overlap = overlap && (tree == nullptr || zero < 3),
+          .recorder = recorder};
 }
 
 std::unique_ptr<parallel::LayerShards> share_layers(const parallel::Groups& groups, const model::Parameters& parameters,

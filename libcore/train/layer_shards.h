@@ -15,6 +15,10 @@ namespace convoy::train {
 // What the replicas share. With --reduction tree gradients stay whole, as under ZeRO 1.
 parallel::Sharding sharding_of(const parallel::Groups& groups, bool in_tree);
 
+// What DataParallel does at the end of a step. `tree`, `recorder`: null where there is none.
+parallel::DataParallelOptions reduction_of(int zero, bool overlap, std::size_t bucket_bytes,
+                                           parallel::GradientTree* tree, trace::Recorder* recorder);
+
 // Null where optimizer states alone are shared, and on one replica. `model` is of these parameters, and tells the
 // result what it needs: both are outlived by the model's last pass.
 std::unique_ptr<parallel::LayerShards> share_layers(const parallel::Groups& groups, const model::Parameters& parameters,

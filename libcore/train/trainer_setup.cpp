@@ -17,12 +17,6 @@
 namespace convoy::train {
 namespace {
 
-tensor::DType compute_dtype(const PreparedRun& run) {
-  const std::string& precision = run.options.device.precision;
-  if (precision == "fp16") return tensor::DType::kF16;
-  return precision == "bf16" ? tensor::DType::kBF16 : tensor::DType::kF32;
-}
-
 std::optional<optim::LossScaler> scaler_of(const PreparedRun& run) {
   if (run.options.device.precision != "fp16") return std::nullopt;
   return run.resolved.loss_scale ? optim::LossScaler(*run.resolved.loss_scale) : optim::LossScaler();
@@ -90,13 +84,7 @@ std::unique_ptr<parallel::GradientTree> tree_of(const PreparedRun& run, const pa
 
 parallel::DataParallelOptions reduction_of(const PreparedRun& run, parallel::GradientTree* tree,
                                            trace::Recorder& recorder) {
-  // Under ZeRO 3 the replicas exchange weights until the last pass is over, and only then the nodes of a tree.
-  const int zero = run.resolved.layout.zero;
-  return {.zero = std::min(1, zero),
-          .tree = tree,
-          .bucket_bytes = bucket_bytes(run),
-          .overlap = run.options.layout.overlap && (tree == nullptr || zero < 3),
-          .recorder = &recorder};
+  return train::reduction_of(run.resolved.layout.zero, run.options.layout.overlap, bucket_bytes(run), tree, &recorder);
 }
 
 std::vector<parallel::Action> actions_of(const parallel::Groups& groups, std::int64_t micro_batches) {
@@ -125,7 +113,8 @@ Trainer::Trainer(TrainerSetting setting, const checkpoint::Checkpoint* checkpoin
       stream_(ops::cpu_backend(), setting_.run.resolved.threads),
       actions_(actions_of(setting_.groups, setting_.run.resolved.micro_batches)),
       chunks_(model::shards_of(setting_.run.model, setting_.groups)),
-      parameters_(model::local_parameters(setting_.run.model, chunks_), compute_dtype(setting_.run), true,
+      parameters_(model::local_parameters(setting_.run.model, chunks_),
+                  compute_dtype(setting_.run.options.device.precision), true,
                   sharding_of(setting_.groups, sums_in_tree(setting_.run)), setting_.run.model.layers),
       tree_(tree_of(setting_.run, setting_.groups, parameters_)),
       data_parallel_(*setting_.groups.data, gradients_to_sum(parameters_), summed_alone(parameters_),

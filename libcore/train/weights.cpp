@@ -25,6 +25,11 @@ void expect_finite(const tensor::View& values, const model::Parameter& parameter
 
 }  // namespace
 
+tensor::DType compute_dtype(std::string_view precision) {
+  if (precision == "fp16") return tensor::DType::kF16;
+  return precision == "bf16" ? tensor::DType::kBF16 : tensor::DType::kF32;
+}
+
 void initialise(device::Stream& stream, const model::Parameters& parameters, std::uint64_t seed,
                 optim::AdamW& optimizer) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {

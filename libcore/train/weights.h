@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "libcore/checkpoint/weight_source.h"
@@ -10,6 +11,9 @@
 #include "libcore/optim/adamw.h"
 
 namespace convoy::train {
+
+// Of the weights that products read: "fp32", "bf16", "fp16".
+tensor::DType compute_dtype(std::string_view precision);
 
 // Fills the masters of this rank's shares with the initial values of `seed`, or from weights that were opened for this
 // model, and publishes them to the compute weights. A value that is not finite is a DataError with its place: every

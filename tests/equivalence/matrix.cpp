@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "libcore/train/weights.h"
+
 namespace convoy::equivalence {
 namespace {
 
@@ -15,11 +17,6 @@ constexpr double kPeakRate = 3e-3;
 constexpr int kWarmUp = 3;
 
 bool is_fp32(const Row& row) { return row.options.device.precision == "fp32"; }
-
-tensor::DType dtype_of(const Row& row) {
-  if (is_fp32(row)) return tensor::DType::kF32;
-  return row.options.device.precision == "bf16" ? tensor::DType::kBF16 : tensor::DType::kF16;
-}
 
 // Everything that one rank's run depends on.
 std::string key_of(const Row& row) {
@@ -51,7 +48,7 @@ train::CheckSettings settings_of(const Row& row, int steps) {
   settings.steps = is_fp32(row) ? steps : std::min(steps, kHalfSteps);
   settings.overlap = row.options.layout.overlap;
   settings.tree = row.options.layout.reduction == "tree";
-  settings.precision = dtype_of(row);
+  settings.precision = train::compute_dtype(row.options.device.precision);
   settings.documents = row.options.model.attention_reset_at_document;
   settings.schedule = {.kind = optim::ScheduleKind::kCosine,
                        .peak = kPeakRate,
