@@ -2,7 +2,6 @@
 #include "libcore/data/bpe_merger.h"
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 
 #include "libcore/base/error.h"
@@ -11,15 +10,7 @@
 namespace convoy::data {
 namespace {
 
-constexpr std::size_t kFew = 40;                // symbols whose best merge is found faster by looking at all than by a queue
-constexpr std::size_t kMostOutputs = 1024;      // ids that an unused piece is taken apart to; beyond, it is left to the library
-constexpr std::size_t kRoomToKeep = 1 << 16;    // symbols
-
-std::uint64_t pair_of(std::uint32_t left, std::uint32_t right) { return (std::uint64_t{left} << 32) | right; }
-std::uint64_t slot_of(std::uint64_t pair) {
-  const std::uint64_t mixed = pair * 0x9E3779B97F4A7C15U;
-  return mixed ^ (mixed >> 32);
-}
+constexpr std::size_t kMostOutputs = 1024;  // ids that an unused piece is taken apart to; beyond, it is left to the library
 
 // Calls visit(left, right) for the ways to split `text` between two characters.
 template <class Visit>
@@ -35,7 +26,7 @@ bool merges(const TextPiece& piece) { return piece.kind != PieceKind::kUserDefin
 
 BpeMerger::BpeMerger(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {
   const Texts texts = number_symbols();
-  add_merges(texts);
+  table_.emplace(merges_of(texts));
   add_outputs(texts);
 }
 
@@ -46,7 +37,7 @@ BpeMerger::Texts BpeMerger::number_symbols() {
     next = std::max(next, static_cast<std::uint32_t>(piece.id) + 1);
     if (merges(piece)) texts.emplace(piece.text, static_cast<std::uint32_t>(piece.id));
   }
-  ascii_symbols_.fill(kNoSymbol);
+  ascii_symbols_.fill(MergeTable::kNoSymbol);
   for (const TextPiece& piece : vocabulary_.pieces) {
     if (!merges(piece)) continue;
     const std::string_view text = piece.text;
@@ -63,32 +54,22 @@ BpeMerger::Texts BpeMerger::number_symbols() {
   return texts;
 }
 
-void BpeMerger::add_merges(const Texts& texts) {
+std::vector<MergeTable::Merge> BpeMerger::merges_of(const Texts& texts) const {
   std::vector<float> scores;
-  std::size_t most = 0;
-  for (const TextPiece& piece : vocabulary_.pieces) {
-    scores.push_back(piece.score);
-    most += piece.text.size();
-  }
+  for (const TextPiece& piece : vocabulary_.pieces) scores.push_back(piece.score);
   std::sort(scores.begin(), scores.end(), std::greater<>());
   scores.erase(std::unique(scores.begin(), scores.end()), scores.end());
-  std::vector<Merge> all;
+  std::vector<MergeTable::Merge> all;
   for (const TextPiece& piece : vocabulary_.pieces) {
     if (!merges(piece)) continue;
     const auto rank = std::lower_bound(scores.begin(), scores.end(), piece.score, std::greater<>()) - scores.begin();
     visit_splits(piece.text, [&](std::string_view left, std::string_view right) {
       const auto l = texts.find(left), r = texts.find(right);
       if (l == texts.end() || r == texts.end()) return;
-      all.push_back({pair_of(l->second, r->second), static_cast<std::uint32_t>(piece.id), static_cast<std::uint32_t>(rank)});
+      all.push_back({l->second, r->second, static_cast<std::uint32_t>(piece.id), static_cast<std::uint32_t>(rank)});
     });
   }
-  merges_.resize(std::bit_ceil(2 * all.size() + 2));
-  merges_mask_ = merges_.size() - 1;
-  for (const Merge& merge : all) {
-    std::uint64_t slot = slot_of(merge.pair) & merges_mask_;
-    while (merges_[slot].pair != kNoPair) slot = (slot + 1) & merges_mask_;
-    merges_[slot] = merge;
-  }
+  return all;
 }
 
 void BpeMerger::add_outputs(const Texts& texts) {
@@ -143,94 +124,21 @@ void BpeMerger::add_output_of_unused(std::uint32_t symbol, const Splits& splits)
 std::uint32_t BpeMerger::symbol_of(std::uint32_t code) const {
   if (code < 0x80) return ascii_symbols_[code];
   const auto found = other_symbols_.find(code);
-  return found == other_symbols_.end() ? kNoSymbol : found->second;
-}
-
-void BpeMerger::rate(MergeRoom::Symbol& left, const MergeRoom::Symbol& right) const {
-  const std::uint64_t pair = pair_of(left.number, right.number);
-  for (std::uint64_t slot = slot_of(pair) & merges_mask_; merges_[slot].pair != kNoPair; slot = (slot + 1) & merges_mask_) {
-    if (merges_[slot].pair != pair) continue;
-    left.merged = merges_[slot].symbol;
-    left.rank = merges_[slot].rank;
-    return;
-  }
-  left.rank = kNoRank;
+  return found == other_symbols_.end() ? MergeTable::kNoSymbol : found->second;
 }
 
 void BpeMerger::load(std::string_view unit, MergeRoom& room) const {
-  room.symbols.clear();
+  MergeTable::clear(room);
   for (std::size_t at = 0; at < unit.size();) {
     const DecodedCharacter character = decode_valid_character(unit.data() + at);
-    const auto index = static_cast<std::uint32_t>(room.symbols.size());
-    room.symbols.push_back({.number = symbol_of(character.code),
-                            .rank = kNoRank,
-                            .begin = static_cast<std::uint32_t>(at),
-                            .before = index - 1,
-                            .after = index + 1});
+    MergeTable::append(symbol_of(character.code), static_cast<std::uint32_t>(at), room);
     at += character.bytes;
   }
-  for (std::size_t i = 0; i + 1 < room.symbols.size(); ++i) rate(room.symbols[i], room.symbols[i + 1]);
-}
-
-void BpeMerger::merge_few(MergeRoom& room) const {
-  auto& symbols = room.symbols;
-  for (std::size_t count = symbols.size(); count > 1; --count) {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i + 1 < count; ++i) {
-      if (symbols[i].rank < symbols[best].rank) best = i;
-    }
-    if (symbols[best].rank == kNoRank) break;
-    symbols[best].number = symbols[best].merged;
-    symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(best) + 1);
-    symbols[best].rank = kNoRank;
-    if (best + 1 < symbols.size()) rate(symbols[best], symbols[best + 1]);
-    if (best > 0) rate(symbols[best - 1], symbols[best]);
-  }
-}
-
-// An entry of the queue is a rank and the left symbol's index. It counts as long as that symbol's merge has that rank.
-void BpeMerger::merge_many(MergeRoom& room) const {
-  auto& symbols = room.symbols;
-  auto& queue = room.queue;
-  queue.clear();
-  const auto push = [&](std::uint32_t index) {
-    if (symbols[index].rank == kNoRank) return;
-    queue.push_back((std::uint64_t{symbols[index].rank} << 32) | index);
-    std::push_heap(queue.begin(), queue.end(), std::greater<>());
-  };
-  for (std::uint32_t i = 0; i < symbols.size(); ++i) {
-    if (symbols[i].rank != kNoRank) queue.push_back((std::uint64_t{symbols[i].rank} << 32) | i);
-  }
-  std::make_heap(queue.begin(), queue.end(), std::greater<>());
-  const auto count = static_cast<std::uint32_t>(symbols.size());
-  while (!queue.empty()) {
-    const auto left = static_cast<std::uint32_t>(queue.front());
-    const auto rank = static_cast<std::uint32_t>(queue.front() >> 32);
-    std::pop_heap(queue.begin(), queue.end(), std::greater<>());
-    queue.pop_back();
-    if (symbols[left].rank != rank) continue;
-    const std::uint32_t right = symbols[left].after;
-    symbols[left].number = symbols[left].merged;
-    symbols[left].after = symbols[right].after;
-    symbols[left].rank = symbols[right].rank = kNoRank;
-    if (const std::uint32_t next = symbols[left].after; next < count) {
-      symbols[next].before = left;
-      rate(symbols[left], symbols[next]);
-      push(left);
-    }
-    if (const std::uint32_t before = symbols[left].before; before < count) {
-      rate(symbols[before], symbols[left]);
-      push(before);
-    }
-  }
-  std::size_t kept = 0;
-  for (std::uint32_t i = 0; i < count; i = symbols[i].after) symbols[kept++] = symbols[i];
-  symbols.resize(kept);
 }
 
 bool BpeMerger::append_outputs(std::string_view unit, const MergeRoom& room, std::vector<std::int32_t>& ids) const {
   for (const MergeRoom::Symbol& symbol : room.symbols) {
-    if (symbol.number == kNoSymbol) {
+    if (symbol.number == MergeTable::kNoSymbol) {
       const char* const character = unit.data() + symbol.begin;
       vocabulary_.append_unknown({character, decode_valid_character(character).bytes}, ids);
       continue;
@@ -243,16 +151,10 @@ bool BpeMerger::append_outputs(std::string_view unit, const MergeRoom& room, std
 }
 
 bool BpeMerger::encode(std::string_view unit, MergeRoom& room, std::vector<std::int32_t>& ids) const {
-  if (unit.size() >= kNoSymbol) return false;
+  if (unit.size() >= MergeTable::kNoSymbol) return false;
   load(unit, room);
-  if (room.symbols.size() <= kFew) {
-    merge_few(room);
-  } else {
-    merge_many(room);
-  }
-  const bool exact = append_outputs(unit, room, ids);
-  if (room.symbols.capacity() > kRoomToKeep) room = {};
-  return exact;
+  table_->merge(room);
+  return append_outputs(unit, room, ids);
 }
 
 }  // namespace convoy::data

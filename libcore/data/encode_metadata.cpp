@@ -19,7 +19,7 @@ constexpr int kFormatVersion = 1;
 std::string tokenizer_json(const Path& path, const Tokenizer& tokenizer) {
   const TokenizerFacts& facts = tokenizer.facts();
   return JsonObject()
-      .add("type", "sentencepiece-" + facts.kind)
+      .add("type", facts.kind)
       .add("path", path.string())
       .add("sha256", tokenizer.sha256())
       .add("normalizer", facts.normalizer)

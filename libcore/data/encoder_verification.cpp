@@ -31,7 +31,7 @@ std::string difference_text(std::string_view text, const std::vector<std::int32_
   // A normaliser may have changed the text before, so the place is near, not exact.
   const std::size_t at = std::min(text.size(), tokenizer.decode({own.begin(), parted.first}).size());
   const std::size_t begin = at > kShownBefore ? at - kShownBefore : 0;
-  return fmt::format("the encoder and the SentencePiece library differ from token {} on, about byte {} of the document: expected {}, found {}, in {}", token,
+  return fmt::format("the encoder and {} differ from token {} on, about byte {} of the document: expected {}, found {}, in {}", tokenizer.reference(), token,
                      at, some_ids(library, token), some_ids(own, token), json_quoted(text.substr(begin, kShown)));
 }
 

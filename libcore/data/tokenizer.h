@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A SentencePiece model: text to ids and back. Thread-safe once loaded.
+// Text to ids and back, by one of the kinds of models (token_model.h). Thread-safe once loaded.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,9 @@
 #include <vector>
 
 #include "libcore/base/file.h"
+#include "libcore/data/token_model.h"
 
 namespace convoy::data {
-
-struct EncoderRoom;
-
-// What a dataset's metadata record about its tokenizer.
-struct TokenizerFacts {
-  std::string kind;        // "bpe", "unigram", "word", "char"
-  std::string normalizer;  // "identity", "nmt_nfkc", ...
-  bool add_dummy_prefix = true;
-  std::int32_t unk_id = -1;
-  std::int32_t pad_id = -1;
-};
 
 class Tokenizer {
  public:
@@ -38,14 +28,15 @@ class Tokenizer {
   // Why encode followed by decode may not give the text back (a clause for a message), or empty if a probe came back whole.
   const std::string& lossy_reason() const;
 
-  // Appends the ids of `text` (any bytes) to `ids`, exactly those of the SentencePiece library, without BOS and EOS. They are
-  // found by piece_encoder.h, or by the library where that leaves a model or a text to it: then a call takes about a hundred
-  // bytes of memory for each byte of text.
+  // Appends the ids of `text` (any bytes) to `ids`, exactly those of the library that the model is of, without BOS and EOS. They
+  // are found by an encoder of our own, or, where that leaves a SentencePiece model or a text to it, by the library: then a call
+  // takes about a hundred bytes of memory for each byte of text.
   void encode(std::string_view text, std::vector<std::int32_t>& ids) const;
-  // The same, always by the library.
+  // The same, always by the library; where there is none to link, by a plain encoder.
   void encode_by_library(std::string_view text, std::vector<std::int32_t>& ids) const;
   // Why the library encodes all texts, as a clause, or empty.
   const std::string& left_to_library() const;
+  std::string_view reference() const;  // who encodes in encode_by_library, for messages
 
   // For one thread with many texts: what it learnt of one serves the next ones. Refers to the tokenizer.
   class Lane {
@@ -58,7 +49,7 @@ class Tokenizer {
 
    private:
     const Tokenizer& tokenizer_;
-    std::unique_ptr<EncoderRoom> room_;  // taken from the tokenizer, and given back
+    std::unique_ptr<TextEncoder> encoder_;  // taken from the tokenizer, and given back
   };
   std::string decode(const std::vector<std::int32_t>& ids) const;
   std::string piece(std::int32_t id) const;
