@@ -42,7 +42,7 @@ TEST(Tokenizer, KnowsVocabularySpecialIdsAndIdentity) {
   EXPECT_EQ(tokenizer.vocabulary(), 800);
   EXPECT_EQ(tokenizer.eos_id(), 2);
   EXPECT_EQ(tokenizer.bos_id(), 1);
-  EXPECT_EQ(tokenizer.facts().kind, "bpe");
+  EXPECT_EQ(tokenizer.facts().kind, "sentencepiece-bpe");
   EXPECT_EQ(tokenizer.piece(2), "</s>");
   const auto sums = golden::json(golden::folder() / "models" / "sha256.json");
   EXPECT_EQ(tokenizer.sha256(), sums.at("bpe.model").get<std::string>());

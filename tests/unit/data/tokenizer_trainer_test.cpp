@@ -41,7 +41,7 @@ TEST_F(TokenizerTrainerTest, TrainsAModelThatLosesNothing) {
     EXPECT_EQ(report.pieces, 500);
     const Tokenizer tokenizer(folder / "t.model");
     EXPECT_EQ(tokenizer.lossy_reason(), "");
-    EXPECT_EQ(tokenizer.facts().kind, kind);
+    EXPECT_EQ(tokenizer.facts().kind, std::string("sentencepiece-") + kind);
     EXPECT_EQ(tokenizer.sha256(), report.sha256);
     EXPECT_EQ(tokenizer.eos_id(), 2);
     for (const auto& row : golden::json_lines(golden::folder() / "tokens" / "bpe.jsonl")) {
