@@ -11,6 +11,7 @@ namespace {
 
 // A unit is a node (label, offset to its children, whether a value is among them) or a value (highest bit set).
 constexpr std::uint32_t kIsValue = 1U << 31;
+constexpr std::size_t kMostRuleBytes = 256;
 
 std::uint32_t label_of(std::uint32_t unit) { return unit & (kIsValue | 0xFFU); }
 std::uint32_t offset_of(std::uint32_t unit) { return (unit >> 10) << ((unit & (1U << 9)) >> 6); }
@@ -36,7 +37,32 @@ std::optional<CharacterRules> CharacterRules::parse(std::string_view bytes) {
     const std::uint32_t at = value_of(unit);
     if (at >= text.size() || (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) return std::nullopt;
   }
+  const auto depth = rules.depth();
+  if (!depth) return std::nullopt;
+  rules.longest_rule_ = *depth;
   return rules;
+}
+
+// Of the trie, level by level. Levels may meet: darts-clone shares what is equal.
+std::optional<std::size_t> CharacterRules::depth() const {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> children;  // where a node's children are reckoned from, and a child
+  for (std::uint32_t unit = 0; unit < units_.size(); ++unit) {
+    if ((units_[unit] & kIsValue) == 0) children.emplace_back(unit ^ label_of(units_[unit]), unit);
+  }
+  std::sort(children.begin(), children.end());
+  std::vector<std::uint32_t> level{offset_of(units_[0])}, next;
+  for (std::size_t depth = 0; depth <= kMostRuleBytes; ++depth) {
+    next.clear();
+    for (const std::uint32_t position : level) {
+      auto child = std::lower_bound(children.begin(), children.end(), std::pair(position, std::uint32_t{0}));
+      for (; child != children.end() && child->first == position; ++child) next.push_back(child->second ^ offset_of(units_[child->second]));
+    }
+    if (next.empty()) return depth;
+    std::sort(next.begin(), next.end());
+    next.erase(std::unique(next.begin(), next.end()), next.end());
+    std::swap(level, next);
+  }
+  return std::nullopt;
 }
 
 bool CharacterRules::step(std::uint32_t& position, unsigned char byte, std::uint32_t& unit) const {

@@ -16,6 +16,13 @@ constexpr std::size_t kMostIdsOfAByte = 3;                 // a blank that is no
 constexpr std::size_t kAtOnce = 32;                        // units whose places are fetched before the first is looked up
 constexpr std::size_t kRoomToKeep = std::size_t{4} << 20;
 
+// A long unit's room does not outlive its text.
+void free_much(EncoderRoom& room) {
+  if (room.text.capacity() > kRoomToKeep) std::string().swap(room.text);
+  if (room.ids.capacity() > kRoomToKeep) std::vector<std::int32_t>().swap(room.ids);
+  if (room.unit.capacity() > kRoomToKeep) std::vector<std::int32_t>().swap(room.unit);
+}
+
 }  // namespace
 
 struct PieceEncoder::Part {
@@ -146,38 +153,78 @@ PieceEncoder::Part PieceEncoder::encode_part(bool is_last, EncoderRoom& room) co
 }
 
 // Characters without a piece or bytes, one after another, are one unknown piece.
-void PieceEncoder::append_joined(const std::int32_t* begin, const std::int32_t* end, std::size_t first,
-                                 std::vector<std::int32_t>& ids) const {
+void PieceEncoder::append_joined(const std::int32_t* begin, const std::int32_t* end, EncoderRoom& room, std::vector<std::int32_t>& ids) const {
   if (vocabulary_.byte_fallback) {
     ids.insert(ids.end(), begin, end);
     return;
   }
+  bool after_unknown = room.after_unknown;
   for (const std::int32_t* id = begin; id != end; ++id) {
-    const bool goes_on = *id == vocabulary_.unknown_id && ids.size() > first && ids.back() == vocabulary_.unknown_id;
-    if (!goes_on) ids.push_back(*id);
+    const bool is_unknown = *id == vocabulary_.unknown_id;
+    if (!is_unknown || !after_unknown) ids.push_back(*id);
+    after_unknown = is_unknown;
   }
+  room.after_unknown = after_unknown;
+}
+
+void PieceEncoder::begin(EncoderRoom& room) const {
+  room.cursor = {};
+  room.raw.clear();
+  room.text.clear();
+  room.enough = kPartBytes;
+  room.score = 0.0F;
+  room.after_unknown = false;
+}
+
+// As much of `text` as is certain. Moves room.cursor.
+bool PieceEncoder::encode_window(std::string_view text, bool goes_on, EncoderRoom& room, std::vector<std::int32_t>& ids) const {
+  room.cursor.text = text;
+  room.cursor.at = 0;
+  room.cursor.goes_on = goes_on;
+  const std::size_t first = ids.size();
+  for (bool has_more = true; has_more;) {
+    has_more = normalizer_->normalize(room.cursor, room.enough - room.text.size(), room.text);
+    if (room.text.size() < room.enough && !room.cursor.ended) continue;
+    const Part part = encode_part(room.cursor.ended, room);
+    if (!part.is_exact) {
+      ids.resize(first);
+      return false;
+    }
+    append_joined(room.ids.data(), room.ids.data() + part.ids, room, ids);
+    room.text.erase(0, part.bytes);
+    // A unit that goes on is looked at again from its beginning, so there must be much more of it.
+    room.enough = room.text.size() + std::max(kPartBytes, room.text.size());
+  }
+  return true;
 }
 
 bool PieceEncoder::encode(std::string_view text, EncoderRoom& room, std::vector<std::int32_t>& ids) const {
-  const std::size_t first = ids.size();
-  NormalizerCursor cursor{.text = text};
-  room.text.clear();
-  room.score = 0.0F;
-  std::size_t bytes = kPartBytes;
-  bool is_exact = true;
-  while (is_exact && !(cursor.ended && room.text.empty())) {
-    normalizer_->normalize(cursor, bytes, room.text);
-    const Part part = encode_part(cursor.ended, room);
-    is_exact = part.is_exact;
-    append_joined(room.ids.data(), room.ids.data() + part.ids, first, ids);
-    room.text.erase(0, part.bytes);
-    // A unit that goes on is looked at again from its beginning, so there must be much more of it.
-    bytes = std::max(kPartBytes, room.text.size());
+  begin(room);
+  const bool is_exact = encode_window(text, false, room, ids);
+  free_much(room);
+  return is_exact;
+}
+
+bool PieceEncoder::add(std::string_view part, EncoderRoom& room, std::vector<std::int32_t>& ids) const {
+  if (!room.raw.empty()) {
+    // Followed by so many bytes, nothing that was kept back stays.
+    const std::size_t before = room.raw.size(), joined = std::min(part.size(), normalizer_->most_kept_back());
+    room.raw.append(part.substr(0, joined));
+    if (!encode_window(room.raw, true, room, ids)) return false;
+    if (joined == part.size()) {
+      room.raw.erase(0, room.cursor.at);
+      return true;
+    }
+    part.remove_prefix(room.cursor.at - before);
   }
-  if (!is_exact) ids.resize(first);
-  if (room.text.capacity() > kRoomToKeep) std::string().swap(room.text);
-  if (room.ids.capacity() > kRoomToKeep) std::vector<std::int32_t>().swap(room.ids);
-  if (room.unit.capacity() > kRoomToKeep) std::vector<std::int32_t>().swap(room.unit);
+  const bool is_exact = encode_window(part, true, room, ids);
+  room.raw.assign(part.substr(room.cursor.at));
+  return is_exact;
+}
+
+bool PieceEncoder::finish(EncoderRoom& room, std::vector<std::int32_t>& ids) const {
+  const bool is_exact = encode_window(room.raw, false, room, ids);
+  free_much(room);
   return is_exact;
 }
 

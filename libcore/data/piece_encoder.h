@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encodes text with a SentencePiece model, BPE or unigram, as the library does, id for id, but much faster: units (unit_splitter.h)
-// are looked up among those that the thread met before, and only new ones are encoded. Memory does not grow with the text, but
-// with its longest unit. Works in parts: normalise some text, encode its units, go on.
+// are looked up among those that the thread met before, and only new ones are encoded. Works in parts: normalise some text, encode
+// its units, go on. So memory does not grow with the text, but with its longest unit.
 #pragma once
 
 #include <cmath>
@@ -26,10 +26,15 @@ struct EncoderRoom {
   UnitCache cache;
   MergeRoom merges;
   PathRoom paths;
+  // Of the text that is encoded now:
+  NormalizerCursor cursor;
+  std::string raw;                   // given, and not normalised because more text may change it
   std::string text;                  // normalised
+  std::size_t enough = 0;            // bytes of it that are worth looking at
   std::vector<std::int32_t> unit;    // ids of a new unit
   std::vector<std::int32_t> ids;     // of a part of the text
   float score = 0.0F;                // unigram: of the best path so far
+  bool after_unknown = false;        // the last id was the unknown piece's
 };
 
 class PieceEncoder {
@@ -44,10 +49,16 @@ class PieceEncoder {
   // Appends the ids of `text`, any bytes. False, and `ids` as they were, if this text must be encoded by the library: the model
   // has an unused piece that can be taken apart in several ways, and it occurs.
   bool encode(std::string_view text, EncoderRoom& room, std::vector<std::int32_t>& ids) const;
+  // The same of a text that comes in parts, cut anywhere: begin(), any add(), finish(). Each appends the ids that are certain by
+  // then. False is the end: the library must encode the whole text.
+  void begin(EncoderRoom& room) const;
+  bool add(std::string_view part, EncoderRoom& room, std::vector<std::int32_t>& ids) const;
+  bool finish(EncoderRoom& room, std::vector<std::int32_t>& ids) const;
 
  private:
   struct Part;
   struct Unit;
+  bool encode_window(std::string_view text, bool goes_on, EncoderRoom& room, std::vector<std::int32_t>& ids) const;
   Part encode_part(bool is_last, EncoderRoom& room) const;
   Unit unit_of(const char* begin, const char* end, const EncoderRoom& room) const;
   std::int32_t* encode_unit(const Unit& unit, EncoderRoom& room, std::int32_t* out) const;
@@ -55,7 +66,7 @@ class PieceEncoder {
   std::int32_t* encode_new_unit(const Unit& unit, EncoderRoom& room, std::int32_t* out) const;
   bool holds(float reach, const EncoderRoom& room) const { return !lattice_ || std::abs(room.score) <= reach; }
   void advance(const std::int32_t* begin, const std::int32_t* end, EncoderRoom& room) const;
-  void append_joined(const std::int32_t* begin, const std::int32_t* end, std::size_t first, std::vector<std::int32_t>& ids) const;
+  void append_joined(const std::int32_t* begin, const std::int32_t* end, EncoderRoom& room, std::vector<std::int32_t>& ids) const;
 
   Vocabulary vocabulary_;
   std::unique_ptr<const TextNormalizer> normalizer_;

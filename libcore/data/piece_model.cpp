@@ -65,15 +65,20 @@ class PieceTextEncoder : public TextEncoder {
  public:
   explicit PieceTextEncoder(const PieceModel& model) : model_(model) {}
 
-  bool encode(std::string_view text, std::vector<std::int32_t>& ids) override {
-    if (model_.encoder_.encode(text, room_, ids)) return true;
+  bool encode(std::string_view text, std::vector<std::int32_t>& ids) override { return told(model_.encoder_.encode(text, room_, ids)); }
+  void begin() override { model_.encoder_.begin(room_); }
+  bool add(std::string_view part, std::vector<std::int32_t>& ids) override { return told(model_.encoder_.add(part, room_, ids)); }
+  bool finish(std::vector<std::int32_t>& ids) override { return told(model_.encoder_.finish(room_, ids)); }
+
+ private:
+  bool told(bool is_exact) const {
+    if (is_exact) return true;
     std::call_once(model_.told_, [] {
       log_info("some texts hold an unused piece of the tokenizer that comes apart in several ways; the SentencePiece library encodes them");
     });
     return false;
   }
 
- private:
   const PieceModel& model_;
   EncoderRoom room_;
 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/data/text_normalizer.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "libcore/base/utf8.h"
 
@@ -23,7 +25,11 @@ TextNormalizer::TextNormalizer(const ModelProto& model, const Vocabulary& vocabu
       removes_blanks_(model.remove_extra_spaces),
       symbols_(vocabulary.raw_symbols),
       rules_(vocabulary.rules) {
-  for (const auto& [text, id] : vocabulary.raw_symbols) begins_symbol_[static_cast<unsigned char>(text[0])] = true;
+  lookahead_ = std::max(lookahead_, rules_.longest_rule());
+  for (const auto& [text, id] : vocabulary.raw_symbols) {
+    begins_symbol_[static_cast<unsigned char>(text[0])] = true;
+    lookahead_ = std::max(lookahead_, text.size());
+  }
   for (unsigned int byte = 0; byte < 0x80; ++byte) {
     const auto c = static_cast<unsigned char>(byte);
     plain_[c] = !begins_symbol_[c] && !rules_.rewrites_within_ascii(c) && !(c == ' ' && removes_blanks_);
@@ -73,32 +79,52 @@ void TextNormalizer::append_compact(std::string_view text, std::string& out) con
   }
 }
 
-void TextNormalizer::append(std::string_view replacement, NormalizerCursor& cursor, std::string& out) const {
-  if (!removes_blanks_) return append_compact(replacement, out);
-  while (cursor.after_blank && replacement.starts_with(' ')) replacement.remove_prefix(1);
-  if (replacement.empty()) return;
-  cursor.after_blank = replacement.ends_with(' ');
+// False, and nothing taken, if blanks are due first.
+bool TextNormalizer::append(std::string_view replacement, NormalizerCursor& cursor, std::size_t most_blanks, std::string& out) const {
   const std::size_t before = out.size();
-  out.append(cursor.held_blanks, ' ');
-  append_compact(replacement, out);
-  // Blanks at the end are held back again, those that were held before among them if nothing else was written.
-  cursor.held_blanks = 0;
-  while (out.size() > before && out.back() == ' ') {
-    out.pop_back();
-    ++cursor.held_blanks;
+  if (!removes_blanks_) {
+    append_compact(replacement, out);
+    return true;
   }
+  while (cursor.after_blank && replacement.starts_with(' ')) replacement.remove_prefix(1);
+  if (replacement.empty()) return true;
+  append_compact(replacement, out);
+  // Blanks at the end are held back, those that were held before among them if there is nothing else.
+  std::size_t end = out.size();
+  while (end > before && out[end - 1] == ' ') --end;
+  const std::size_t blanks = out.size() - end;
+  out.resize(end);
+  if (end > before && cursor.held_blanks > most_blanks) {
+    out.resize(before);
+    cursor.due_blanks = std::exchange(cursor.held_blanks, 0);
+    return false;
+  }
+  if (end > before) out.insert(before, std::exchange(cursor.held_blanks, 0), ' ');
+  cursor.held_blanks += blanks;
+  cursor.after_blank = replacement.ends_with(' ');
+  return true;
+}
+
+// What begins before it is a whole character, symbol or rule, whatever follows the text.
+std::size_t TextNormalizer::certain_end(const NormalizerCursor& cursor) const {
+  const std::size_t size = cursor.text.size();
+  if (!cursor.goes_on) return size;
+  return size < lookahead_ ? 0 : size - lookahead_ + 1;
 }
 
 void TextNormalizer::begin(NormalizerCursor& cursor, std::string& out) const {
-  cursor.begun = true;
-  while (removes_blanks_ && cursor.at < cursor.text.size()) {
+  const std::size_t stop = certain_end(cursor);
+  bool is_text = !removes_blanks_ && !cursor.text.empty();
+  while (removes_blanks_ && cursor.at < stop) {
     const Prefix blank = prefix(cursor.text.substr(cursor.at));
-    if (blank.replacement != " ") break;
+    is_text = blank.replacement != " ";
+    if (is_text) break;
     cursor.at += blank.bytes;
   }
-  cursor.ended = cursor.at == cursor.text.size();
+  cursor.begun = is_text;
+  cursor.ended = !is_text && !cursor.goes_on;
   cursor.after_blank = removes_blanks_;
-  if (cursor.ended || !dummy_blank_first_) return;
+  if (!is_text || !dummy_blank_first_) return;
   if (removes_blanks_) {
     cursor.held_blanks = 1;
   } else {
@@ -111,27 +137,38 @@ void TextNormalizer::end(NormalizerCursor& cursor, std::string& out) const {
   if (dummy_blank_last_) out += ' ';
 }
 
-void TextNormalizer::normalize(NormalizerCursor& cursor, std::size_t bytes, std::string& out) const {
+bool TextNormalizer::normalize(NormalizerCursor& cursor, std::size_t bytes, std::string& out) const {
   if (!cursor.begun) begin(cursor, out);
-  if (cursor.ended) return;
+  if (cursor.ended || !cursor.begun) return false;
   const std::string_view text = cursor.text;
-  const std::size_t stop = text.size() - cursor.at > bytes ? cursor.at + bytes : text.size();
+  const std::size_t certain = certain_end(cursor);
+  const std::size_t stop = certain > cursor.at && certain - cursor.at > bytes ? cursor.at + bytes : certain;
+  const auto write_due = [&] {
+    const std::size_t blanks = std::min(cursor.due_blanks, bytes);
+    out.append(blanks, ' ');
+    cursor.due_blanks -= blanks;
+    return cursor.due_blanks == 0;
+  };
   while (cursor.at < stop) {
+    if (cursor.due_blanks > 0 && !write_due()) return true;
     // What may combine with bytes behind `stop` is left to prefix(), which sees all of the text.
     const std::size_t run = plain_run(text.substr(cursor.at, stop == text.size() ? stop - cursor.at : stop - cursor.at + 1));
-    if (const std::size_t taken = run < stop - cursor.at ? run : stop - cursor.at; taken > 0) {
-      out.append(cursor.held_blanks, ' ');
-      cursor.held_blanks = 0;
+    if (const std::size_t taken = std::min(run, stop - cursor.at); taken > 0) {
+      if (cursor.held_blanks > bytes) {
+        cursor.due_blanks = std::exchange(cursor.held_blanks, 0);
+        continue;
+      }
+      out.append(std::exchange(cursor.held_blanks, 0), ' ');
       cursor.after_blank = false;
       out.append(text.data() + cursor.at, taken);
       cursor.at += taken;
       continue;
     }
     const Prefix next = prefix(text.substr(cursor.at));
-    append(next.replacement, cursor, out);
-    cursor.at += next.bytes;
+    if (append(next.replacement, cursor, bytes, out)) cursor.at += next.bytes;
   }
-  if (cursor.at == text.size()) end(cursor, out);
+  if (!cursor.goes_on && cursor.at == text.size()) end(cursor, out);
+  return !cursor.ended && cursor.at < certain;
 }
 
 }  // namespace convoy::data

@@ -15,11 +15,14 @@
 
 namespace convoy::data {
 
-// A text, and how far it is normalised.
+// A text, and how far it is normalised. A text that comes in parts has one cursor: whoever has more of it lets `text` begin
+// where the cursor was, and `at` be 0.
 struct NormalizerCursor {
   std::string_view text;
   std::size_t at = 0;
+  bool goes_on = false;         // more text may follow
   std::size_t held_blanks = 0;  // not written yet: at the end of the text they would go
+  std::size_t due_blanks = 0;   // not written yet, because they were too many at once
   bool after_blank = false;     // blanks that follow go
   bool begun = false, ended = false;
 };
@@ -28,8 +31,11 @@ class TextNormalizer {
  public:
   TextNormalizer(const ModelProto& model, const Vocabulary& vocabulary);
 
-  // Appends what follows, of some `bytes` of text more, whole characters. Sets cursor.ended behind the last of it.
-  void normalize(NormalizerCursor& cursor, std::size_t bytes, std::string& out) const;
+  // Appends what follows, of some `bytes` of text more (at least one), whole characters. Sets cursor.ended behind the last of a
+  // text that does not go on; of one that does, the last few bytes stay, which more text may change. True if there is more to do.
+  bool normalize(NormalizerCursor& cursor, std::size_t bytes, std::string& out) const;
+  // So many bytes at the end of a text that goes on stay, at most.
+  std::size_t most_kept_back() const { return lookahead_ - 1; }
 
  private:
   struct Prefix {
@@ -37,10 +43,11 @@ class TextNormalizer {
     std::size_t bytes = 0;
   };
   Prefix prefix(std::string_view text) const;
+  std::size_t certain_end(const NormalizerCursor& cursor) const;
   void begin(NormalizerCursor& cursor, std::string& out) const;
   void end(NormalizerCursor& cursor, std::string& out) const;
   std::size_t plain_run(std::string_view text) const;
-  void append(std::string_view replacement, NormalizerCursor& cursor, std::string& out) const;
+  bool append(std::string_view replacement, NormalizerCursor& cursor, std::size_t most_blanks, std::string& out) const;
   void append_compact(std::string_view text, std::string& out) const;
 
   bool marks_blanks_, dummy_blank_first_, dummy_blank_last_, removes_blanks_;
@@ -49,6 +56,7 @@ class TextNormalizer {
   std::array<bool, 256> begins_symbol_{};
   std::array<bool, 256> plain_{};  // this byte stays as it is wherever no byte beyond ASCII follows it
   bool ascii_is_plain_ = true;
+  std::size_t lookahead_ = 4;  // bytes of the longest character, symbol or rule
 };
 
 }  // namespace convoy::data

@@ -25,6 +25,11 @@ class TextEncoder {
   virtual ~TextEncoder() = default;
   // Appends the ids of `text`, any bytes. False, and `ids` as they were, if this text must be left to the reference.
   virtual bool encode(std::string_view text, std::vector<std::int32_t>& ids) = 0;
+  // The same of a text that comes in parts, cut anywhere: begin(), any add(), finish(). Each appends the ids that are certain by
+  // then. False is the end: the reference must encode the whole text. Only if the model streams().
+  virtual void begin() = 0;
+  virtual bool add(std::string_view part, std::vector<std::int32_t>& ids) = 0;
+  virtual bool finish(std::vector<std::int32_t>& ids) = 0;
 };
 
 // Thread-safe once loaded.
@@ -38,6 +43,7 @@ class TokenModel {
   // Why the reference encodes all texts (a clause), or empty.
   virtual const std::string& left_to_reference() const = 0;
 
+  virtual bool streams() const { return left_to_reference().empty(); }  // its encoders take texts in parts
   // Not if all is left to the reference.
   virtual std::unique_ptr<TextEncoder> make_encoder() const = 0;
   // The same ids on another way: slower, but it is what defines them.

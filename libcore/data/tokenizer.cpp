@@ -70,6 +70,16 @@ void Tokenizer::Lane::encode(std::string_view text, std::vector<std::int32_t>& i
   tokenizer_.encode_by_library(text, ids);
 }
 
+bool Tokenizer::streams() const { return content_->model->streams(); }
+
+Tokenizer::Stream::Stream(Lane& lane) : lane_(lane) {
+  check(lane.tokenizer_.streams(), "the tokenizer encodes texts in parts");
+  lane.encoder_->begin();
+}
+
+bool Tokenizer::Stream::add(std::string_view text, std::vector<std::int32_t>& ids) { return lane_.encoder_->add(text, ids); }
+bool Tokenizer::Stream::finish(std::vector<std::int32_t>& ids) { return lane_.encoder_->finish(ids); }
+
 std::string Tokenizer::decode(const std::vector<std::int32_t>& ids) const {
   for (const std::int32_t id : ids) {
     if (id >= 0 && id < vocabulary()) continue;

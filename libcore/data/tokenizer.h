@@ -13,6 +13,9 @@
 
 namespace convoy::data {
 
+// A text of more bytes is not for encode_by_library, which takes about a hundred bytes of memory for each: 800 MiB then.
+constexpr std::size_t kMostBytesByLibrary = std::size_t{8} << 20;
+
 class Tokenizer {
  public:
   // A missing file is a ConfigError, one that is no model a DataError.
@@ -38,6 +41,7 @@ class Tokenizer {
   const std::string& left_to_library() const;
   std::string_view reference() const;  // who encodes in encode_by_library, for messages
 
+  class Stream;
   // For one thread with many texts: what it learnt of one serves the next ones. Refers to the tokenizer.
   class Lane {
    public:
@@ -48,8 +52,25 @@ class Tokenizer {
     void encode(std::string_view text, std::vector<std::int32_t>& ids);
 
    private:
+    friend class Tokenizer::Stream;
     const Tokenizer& tokenizer_;
     std::unique_ptr<TextEncoder> encoder_;  // taken from the tokenizer, and given back
+  };
+
+  bool streams() const;  // whether texts can be encoded in parts: not where the library encodes all of them
+
+  // A text in parts, cut anywhere, within a character too: as many add() as it has, then finish(). Each appends the ids that are
+  // certain by then; together they are those of Lane::encode of the whole. False is the end of it: only the library can encode
+  // this text, as a whole, and the ids so far are void. One at a time of a lane, which encodes nothing else meanwhile; of a
+  // tokenizer that streams().
+  class Stream {
+   public:
+    explicit Stream(Lane& lane);
+    bool add(std::string_view text, std::vector<std::int32_t>& ids);
+    bool finish(std::vector<std::int32_t>& ids);
+
+   private:
+    Lane& lane_;
   };
   std::string decode(const std::vector<std::int32_t>& ids) const;
   std::string piece(std::int32_t id) const;

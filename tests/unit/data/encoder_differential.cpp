@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares PieceEncoder with the SentencePiece library, id for id, on random texts (nasty_text.h) and models of many settings
-// (differential_models.h): --seconds N or --texts N, --seed N. Prints the first difference, shortened, and ends with 1.
+// (differential_models.h), each text whole and in random parts: --seconds N or --texts N, --seed N. Prints the first difference,
+// shortened, and ends with 1.
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <random>
 #include <stdexcept>
 #include <string>
 
@@ -49,9 +52,23 @@ class Pair {
   }
   // False: the text is left to the library.
   bool own(const std::string& text, std::vector<int>& ids) { return own_.encode(text, room_, ids); }
-  bool differs(const std::string& text) {
-    std::vector<int> ids;
-    return own(text, ids) && ids != library(text);
+  // The same of the text in parts, cut where `seed` says.
+  bool in_parts(std::string_view text, std::uint64_t seed, std::vector<int>& ids) {
+    std::mt19937_64 random(seed);
+    const std::uint64_t most = std::uint64_t{1} << random() % 12;
+    own_.begin(room_);
+    while (!text.empty()) {
+      const std::size_t bytes = std::min<std::size_t>(text.size(), random() % (most + 1));
+      if (!own_.add(text.substr(0, bytes), room_, ids)) return false;
+      text.remove_prefix(bytes);
+    }
+    return own_.finish(room_, ids);
+  }
+  bool differs(const std::string& text, std::uint64_t cuts) {
+    std::vector<int> ids, parts;
+    const bool is_exact = own(text, ids);
+    if (is_exact != in_parts(text, cuts, parts)) return true;
+    return is_exact && (ids != parts || ids != library(text));
   }
   const std::string& left_to_library() const { return own_.left_to_library(); }
 
@@ -62,11 +79,11 @@ class Pair {
 };
 
 // Leaves out what is not needed for a difference, by halves, then quarters, down to bytes.
-std::string shortened(Pair& pair, std::string text) {
+std::string shortened(Pair& pair, std::string text, std::uint64_t cuts) {
   for (std::size_t part = text.size() / 2; part > 0; part /= 2) {
     for (std::size_t at = 0; at < text.size();) {
       const std::string less = text.substr(0, at) + (at + part < text.size() ? text.substr(at + part) : "");
-      if (pair.differs(less)) {
+      if (pair.differs(less, cuts)) {
         text = less;
       } else {
         at += part;
@@ -88,12 +105,14 @@ std::string joined(const std::vector<int>& ids) {
   return text;
 }
 
-void tell(Pair& pair, const std::string& name, const std::string& text) {
-  const std::string least = shortened(pair, text);
-  std::vector<int> ids;
+void tell(Pair& pair, const std::string& name, const std::string& text, std::uint64_t cuts) {
+  const std::string least = shortened(pair, text, cuts);
+  std::vector<int> ids, parts;
   pair.own(least, ids);
+  pair.in_parts(least, cuts, parts);
   const auto expected = pair.library(least);
-  std::cout << fmt::format("DIFFERENCE: {}\n  text {}\n  library {}\n  own     {}\n", name, shown(least), joined(expected), joined(ids));
+  std::cout << fmt::format("DIFFERENCE: {}, cuts {}\n  text {}\n  library  {}\n  own      {}\n  in parts {}\n", name, cuts, shown(least), joined(expected),
+                           joined(ids), joined(parts));
 }
 
 // False if a difference was found.
@@ -111,12 +130,11 @@ bool compare(const std::string& name, const std::string& model, std::uint64_t se
     ++counts.texts;
     counts.bytes += text.size();
     ids.clear();
-    if (!pair.own(text, ids)) {
-      ++counts.left_texts;
-    } else if (ids != pair.library(text)) {
-      tell(pair, fmt::format("{}, seed {}", name, seed), text);
+    if (pair.differs(text, seed + i)) {
+      tell(pair, fmt::format("{}, seed {}", name, seed), text, seed + i);
       return false;
     }
+    counts.left_texts += !pair.own(text, ids);
   }
   return true;
 }
