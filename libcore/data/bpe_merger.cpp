@@ -28,6 +28,12 @@ BpeMerger::BpeMerger(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {
   const Texts texts = number_symbols();
   table_.emplace(merges_of(texts));
   add_outputs(texts);
+  std::vector<std::pair<std::string, std::int32_t>> keys;
+  for (const auto& [text, symbol] : texts) {
+    keys.emplace_back(text, static_cast<std::int32_t>(symbol));
+    longest_piece_ = std::max(longest_piece_, text.size());
+  }
+  symbols_ = ByteTrie(std::move(keys));
 }
 
 BpeMerger::Texts BpeMerger::number_symbols() {
@@ -155,6 +161,15 @@ bool BpeMerger::encode(std::string_view unit, MergeRoom& room, std::vector<std::
   load(unit, room);
   table_->merge(room);
   return append_outputs(unit, room, ids);
+}
+
+std::optional<std::size_t> BpeMerger::encode_beginning(std::string_view text, std::size_t known, MergeRoom& room,
+                                                       std::vector<std::int32_t>& ids) const {
+  if (known >= MergeTable::kNoSymbol) return std::nullopt;
+  load(text.substr(0, known), room);
+  const std::size_t certain = table_->merge_beginning(text, known, symbols_, room);
+  if (!append_outputs(text, room, ids)) return std::nullopt;
+  return certain;
 }
 
 }  // namespace convoy::data

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "libcore/data/byte_trie.h"
 #include "libcore/data/merge_table.h"
 #include "libcore/data/vocabulary.h"
 
@@ -22,6 +23,10 @@ class BpeMerger {
   // Appends the ids of one unit (unit_splitter.h). False if they depend on what else the text holds: an unused piece is taken
   // apart as the text merged it last, which is ambiguous if it has several ways.
   bool encode(std::string_view unit, MergeRoom& room, std::vector<std::int32_t>& ids) const;
+  // Of the beginning of a unit, `known` bytes, whole characters, of which `text` has longest_piece() more at least: appends the ids
+  // that are certain, and returns the bytes that they are, 0 perhaps; the rest is a unit of its own. nullopt: as false above.
+  std::optional<std::size_t> encode_beginning(std::string_view text, std::size_t known, MergeRoom& room, std::vector<std::int32_t>& ids) const;
+  std::size_t longest_piece() const { return longest_piece_; }  // in bytes
 
  private:
   // Symbols are numbered: pieces by their ids, then characters that only occur within pieces.
@@ -47,6 +52,8 @@ class BpeMerger {
   std::array<std::uint32_t, 128> ascii_symbols_{};
   std::unordered_map<std::uint32_t, std::uint32_t> other_symbols_;  // of characters beyond ASCII
   std::optional<MergeTable> table_;
+  ByteTrie symbols_;
+  std::size_t longest_piece_ = 0;
   std::vector<Output> outputs_;  // of each symbol
   std::vector<std::int32_t> output_ids_;
 };

@@ -10,10 +10,9 @@
 namespace convoy::data {
 namespace {
 
-constexpr std::size_t kPartBytes = std::size_t{16} << 10;  // of text, normalised and encoded at a time: stays in the cache
-constexpr std::size_t kPadding = 16;                       // a unit's key is read at once
-constexpr std::size_t kMostIdsOfAByte = 3;                 // a blank that is no piece is three bytes
-constexpr std::size_t kAtOnce = 32;                        // units whose places are fetched before the first is looked up
+constexpr std::size_t kPadding = 16;          // a unit's key is read at once
+constexpr std::size_t kMostIdsOfAByte = 3;    // a blank that is no piece is three bytes
+constexpr std::size_t kAtOnce = 32;           // units whose places are fetched before the first is looked up
 constexpr std::size_t kRoomToKeep = std::size_t{4} << 20;
 
 // A long unit's room does not outlive its text.
@@ -40,7 +39,7 @@ struct PieceEncoder::Unit {
   std::string_view text() const { return {begin, bytes}; }
 };
 
-PieceEncoder::PieceEncoder(const ModelProto& model) : vocabulary_(vocabulary_of(model)) {
+PieceEncoder::PieceEncoder(const ModelProto& model, const EncoderSizes& sizes) : sizes_(sizes), vocabulary_(vocabulary_of(model)) {
   if (!left_to_library().empty()) return;
   normalizer_ = std::make_unique<TextNormalizer>(model, vocabulary_);
   splitter_ = std::make_unique<UnitSplitter>(vocabulary_);
@@ -49,6 +48,7 @@ PieceEncoder::PieceEncoder(const ModelProto& model) : vocabulary_(vocabulary_of(
   } else {
     lattice_ = std::make_unique<UnigramLattice>(vocabulary_);
   }
+  lookahead_ = std::max(splitter_->lookahead(), merger_ ? merger_->longest_piece() : lattice_->longest_piece());
   single_ids_.fill(-1);
   for (const TextPiece& piece : vocabulary_.pieces) {
     const bool is_met = merger_ ? piece.kind != PieceKind::kUserDefined : piece.kind != PieceKind::kUnused;
@@ -171,9 +171,24 @@ void PieceEncoder::begin(EncoderRoom& room) const {
   room.cursor = {};
   room.raw.clear();
   room.text.clear();
-  room.enough = kPartBytes;
+  room.enough = sizes_.part;
+  room.long_unit = std::max(sizes_.long_unit, 2 * lookahead_);
   room.score = 0.0F;
   room.after_unknown = false;
+}
+
+// All that room.text holds is one unit's, but for its last few bytes.
+bool PieceEncoder::encode_beginning_of_unit(EncoderRoom& room, std::vector<std::int32_t>& ids) const {
+  std::size_t known = room.text.size() - lookahead_;
+  while ((static_cast<unsigned char>(room.text[known]) & 0xC0U) == 0x80U) --known;
+  room.unit.clear();
+  const auto bytes = merger_ ? merger_->encode_beginning(room.text, known, room.merges, room.unit)
+                             : lattice_->encode_beginning(room.text, known, room.score, room.paths, room.unit);
+  if (!bytes) return false;
+  append_joined(room.unit.data(), room.unit.data() + room.unit.size(), room, ids);
+  room.text.erase(0, *bytes);
+  room.long_unit = *bytes > 0 ? std::max(sizes_.long_unit, 2 * lookahead_) : 2 * room.text.size();
+  return true;
 }
 
 // As much of `text` as is certain. Moves room.cursor.
@@ -186,14 +201,15 @@ bool PieceEncoder::encode_window(std::string_view text, bool goes_on, EncoderRoo
     has_more = normalizer_->normalize(room.cursor, room.enough - room.text.size(), room.text);
     if (room.text.size() < room.enough && !room.cursor.ended) continue;
     const Part part = encode_part(room.cursor.ended, room);
-    if (!part.is_exact) {
+    append_joined(room.ids.data(), room.ids.data() + part.ids, room, ids);
+    room.text.erase(0, part.bytes);
+    const bool goes_on_long = !room.cursor.ended && room.text.size() >= room.long_unit;
+    if (!part.is_exact || (goes_on_long && !encode_beginning_of_unit(room, ids))) {
       ids.resize(first);
       return false;
     }
-    append_joined(room.ids.data(), room.ids.data() + part.ids, room, ids);
-    room.text.erase(0, part.bytes);
     // A unit that goes on is looked at again from its beginning, so there must be much more of it.
-    room.enough = room.text.size() + std::max(kPartBytes, room.text.size());
+    room.enough = room.text.size() + std::max(sizes_.part, room.text.size());
   }
   return true;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encodes text with a SentencePiece model, BPE or unigram, as the library does, id for id, but much faster: units (unit_splitter.h)
 // are looked up among those that the thread met before, and only new ones are encoded. Works in parts: normalise some text, encode
-// its units, go on. So memory does not grow with the text, but with its longest unit.
+// its units, go on. A unit that does not end goes on in parts itself (merge_table.h, unigram_lattice.h), so that memory grows with
+// nothing but the stretch of text that must be known before anything of it is certain: most often less than a hundred bytes.
 #pragma once
 
 #include <cmath>
@@ -31,15 +32,21 @@ struct EncoderRoom {
   std::string raw;                   // given, and not normalised because more text may change it
   std::string text;                  // normalised
   std::size_t enough = 0;            // bytes of it that are worth looking at
+  std::size_t long_unit = 0;         // bytes from which on a unit that goes on is encoded in parts
   std::vector<std::int32_t> unit;    // ids of a new unit
   std::vector<std::int32_t> ids;     // of a part of the text
   float score = 0.0F;                // unigram: of the best path so far
   bool after_unknown = false;        // the last id was the unknown piece's
 };
 
+struct EncoderSizes {
+  std::size_t part = std::size_t{16} << 10;       // of text, normalised and encoded at a time: stays in the cache
+  std::size_t long_unit = std::size_t{32} << 10;  // from which on a unit that goes on is encoded in parts
+};
+
 class PieceEncoder {
  public:
-  explicit PieceEncoder(const ModelProto& model);
+  explicit PieceEncoder(const ModelProto& model, const EncoderSizes& sizes = {});
   PieceEncoder(const PieceEncoder&) = delete;  // its parts refer to its vocabulary
   PieceEncoder& operator=(const PieceEncoder&) = delete;
 
@@ -59,6 +66,7 @@ class PieceEncoder {
   struct Part;
   struct Unit;
   bool encode_window(std::string_view text, bool goes_on, EncoderRoom& room, std::vector<std::int32_t>& ids) const;
+  bool encode_beginning_of_unit(EncoderRoom& room, std::vector<std::int32_t>& ids) const;
   Part encode_part(bool is_last, EncoderRoom& room) const;
   Unit unit_of(const char* begin, const char* end, const EncoderRoom& room) const;
   std::int32_t* encode_unit(const Unit& unit, EncoderRoom& room, std::int32_t* out) const;
@@ -68,6 +76,8 @@ class PieceEncoder {
   void advance(const std::int32_t* begin, const std::int32_t* end, EncoderRoom& room) const;
   void append_joined(const std::int32_t* begin, const std::int32_t* end, EncoderRoom& room, std::vector<std::int32_t>& ids) const;
 
+  EncoderSizes sizes_;
+  std::size_t lookahead_ = 0;  // bytes behind what is known of a unit that goes on
   Vocabulary vocabulary_;
   std::unique_ptr<const TextNormalizer> normalizer_;
   std::unique_ptr<const UnitSplitter> splitter_;

@@ -19,12 +19,7 @@ constexpr double kSymbolPenalty = 0.1;
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr std::size_t kRoomToKeep = 1 << 16;
 
-void offer(PathRoom::End& end, double candidate, std::int32_t id, std::size_t bytes) {
-  if (end.bytes != 0 && candidate <= static_cast<double>(end.score)) return;
-  end = {static_cast<float>(candidate), id, static_cast<std::uint32_t>(bytes)};
-}
-
-void offer(PathRoom::Pair& pair, double total) {
+void offer_total(PathRoom::Pair& pair, double total) {
   if (total > pair.best) {
     pair.second = pair.best;
     pair.best = total;
@@ -41,6 +36,7 @@ UnigramLattice::UnigramLattice(const Vocabulary& vocabulary) : vocabulary_(vocab
   std::vector<std::pair<std::string, std::int32_t>> keys;
   for (const TextPiece& piece : vocabulary.pieces) {
     last = std::max(last, piece.id);
+    longest_piece_ = std::max(longest_piece_, piece.text.size());
     if (piece.kind != PieceKind::kUnused) keys.emplace_back(piece.text, piece.id);
     if (piece.kind != PieceKind::kNormal) continue;
     least = std::min(least, piece.score);
@@ -60,8 +56,8 @@ UnigramLattice::UnigramLattice(const Vocabulary& vocabulary) : vocabulary_(vocab
 }
 
 template <class Visit>
-void UnigramLattice::visit_pieces(std::string_view unit, Visit visit) const {
-  for (std::size_t begin = 0; begin < unit.size();) {
+void UnigramLattice::visit_pieces(std::string_view unit, std::size_t stop, Visit visit) const {
+  for (std::size_t begin = 0; begin < stop;) {
     const std::size_t character = decode_valid_character(unit.data() + begin).bytes;
     bool has_character = false;
     std::uint32_t node = ByteTrie::kRoot;
@@ -94,21 +90,52 @@ bool UnigramLattice::append_path(std::string_view unit, const PathRoom& room, st
   return all_pieces;
 }
 
+// A piece from `begin` to `end` is the last one of the best path to `end`, if it is better than those before.
+inline void UnigramLattice::offer(std::size_t begin, std::size_t end, std::int32_t id, PathRoom& room) const {
+  const float before = room.ends[begin].score;
+  const double candidate =
+      id == kNoPiece ? static_cast<double>(unknown_score_ + before) : scores_[static_cast<std::size_t>(id)] + static_cast<double>(before);
+  PathRoom::End& there = room.ends[end];
+  if (there.bytes != 0 && candidate <= static_cast<double>(there.score)) return;
+  there = {static_cast<float>(candidate), id, static_cast<std::uint32_t>(end - begin)};
+}
+
 bool UnigramLattice::encode(std::string_view unit, float& score, PathRoom& room, std::vector<std::int32_t>& ids) const {
   check(unit.size() < UINT32_MAX, "pieces are shorter than 4 GiB");
   auto& ends = room.ends;
   ends.assign(unit.size() + 1, {});
   ends[0].score = score;
-  visit_pieces(unit, [&](std::size_t begin, std::size_t end, std::int32_t id) {
-    const float before = ends[begin].score;
-    const double candidate = id == kNoPiece ? static_cast<double>(unknown_score_ + before)
-                                            : scores_[static_cast<std::size_t>(id)] + static_cast<double>(before);
-    offer(ends[end], candidate, id, end - begin);
-  });
+  visit_pieces(unit, unit.size(), [&](std::size_t begin, std::size_t end, std::int32_t id) { offer(begin, end, id, room); });
   score = ends[unit.size()].score;
   const bool all_pieces = append_path(unit, room, ids);
   if (ends.capacity() > kRoomToKeep) room = {};
   return all_pieces;
+}
+
+std::size_t UnigramLattice::encode_beginning(std::string_view text, std::size_t known, float& score, PathRoom& room,
+                                             std::vector<std::int32_t>& ids) const {
+  check(text.size() < UINT32_MAX, "pieces are shorter than 4 GiB");
+  room.ends.assign(text.size() + 1, {});
+  room.ends[0].score = score;
+  room.live.assign(known + 1, false);
+  std::size_t paths = 0;
+  visit_pieces(text, known, [&](std::size_t begin, std::size_t end, std::int32_t id) {
+    offer(begin, end, id, room);
+    if (end < known || room.live[end == known ? end : begin]) return;
+    room.live[end == known ? end : begin] = true;
+    ++paths;
+  });
+  std::size_t common = known;
+  for (; paths > 1 || !room.live[common]; --common) {
+    if (!room.live[common]) continue;
+    const std::size_t before = common - room.ends[common].bytes;
+    if (room.live[before]) --paths;
+    room.live[before] = true;
+  }
+  score = room.ends[common].score;
+  append_path(text.substr(0, common), room, ids);
+  if (room.ends.capacity() > kRoomToKeep) room = {};
+  return common;
 }
 
 float UnigramLattice::reach(std::string_view unit, PathRoom& room) const {
@@ -116,10 +143,10 @@ float UnigramLattice::reach(std::string_view unit, PathRoom& room) const {
   auto& totals = room.totals;
   totals.assign(unit.size() + 1, {kNone, kNone});
   totals[0].best = 0.0;
-  visit_pieces(unit, [&](std::size_t begin, std::size_t end, std::int32_t id) {
+  visit_pieces(unit, unit.size(), [&](std::size_t begin, std::size_t end, std::int32_t id) {
     const double score = id == kNoPiece ? static_cast<double>(unknown_score_) : scores_[static_cast<std::size_t>(id)];
-    offer(totals[end], totals[begin].best + score);
-    offer(totals[end], totals[begin].second + score);
+    offer_total(totals[end], totals[begin].best + score);
+    offer_total(totals[end], totals[begin].second + score);
   });
   const PathRoom::Pair total = totals[unit.size()];
   if (total.second == kNone) return FLT_MAX;

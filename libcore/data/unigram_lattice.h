@@ -25,6 +25,7 @@ struct PathRoom {
   };
   std::vector<End> ends;
   std::vector<Pair> totals;
+  std::vector<bool> live;
 };
 
 class UnigramLattice {
@@ -34,6 +35,17 @@ class UnigramLattice {
   // Appends the ids of one unit (unit_splitter.h), valid UTF-8, that begins at `score`, and moves `score` to its end. False if
   // one of its characters is no piece.
   bool encode(std::string_view unit, float& score, PathRoom& room, std::vector<std::int32_t>& ids) const;
+
+  // Of the beginning of a unit, `known` bytes, whole characters, of which `text` has longest_piece() more at least: appends the ids
+  // that are certain, moves `score`, and returns the bytes that they are, 0 perhaps; the rest is a unit of its own.
+  //
+  // The proof. The best path of the whole unit has a first piece that ends behind the known bytes. That piece begins at one of
+  // few places, and up to it the path is the best one to that place. All of these go through one last place (the beginning at
+  // worst), and are certain before it. Going on from there with its score changes nothing: every candidate is the same or, if its path
+  // went around that place, no longer there, so no place's score grows, and those on the paths in question stay as they were, ties
+  // included: what was chosen is not below any other one, and above all that came before.
+  std::size_t encode_beginning(std::string_view text, std::size_t known, float& score, PathRoom& room, std::vector<std::int32_t>& ids) const;
+  std::size_t longest_piece() const { return longest_piece_; }  // in bytes
 
   // The greatest distance from zero of the score before `unit` up to which encode() provably chooses the same path; below zero
   // if there is none.
@@ -50,10 +62,11 @@ class UnigramLattice {
   }
 
  private:
-  // Calls visit(begin, end, id) for the pieces within `unit` in the library's order: by where they begin, then by length; a
-  // character that is no piece last, with id kNoPiece.
+  // Calls visit(begin, end, id) for the pieces within `unit` that begin before `stop`, in the library's order: by where they begin,
+  // then by length; a character that is no piece last, with id kNoPiece.
   template <class Visit>
-  void visit_pieces(std::string_view unit, Visit visit) const;
+  void visit_pieces(std::string_view unit, std::size_t stop, Visit visit) const;
+  void offer(std::size_t begin, std::size_t end, std::int32_t id, PathRoom& room) const;
   bool append_path(std::string_view unit, const PathRoom& room, std::vector<std::int32_t>& ids) const;
 
   static constexpr std::int32_t kNoPiece = -1;
@@ -63,6 +76,7 @@ class UnigramLattice {
   std::vector<double> scores_;
   float unknown_score_ = 0.0F;
   double greatest_ = 0.0;  // distance of a score from zero
+  std::size_t longest_piece_ = 4;
 };
 
 }  // namespace convoy::data

@@ -48,6 +48,10 @@ class UnitSplitter {
     return static_cast<std::size_t>(at - text.data());
   }
 
+  // So many bytes at the end of a text that goes on are looked at again with more of it, at most. All before them that split() leaves
+  // is one unit's.
+  std::size_t lookahead() const { return lookahead_; }
+
   // Whether a piece holds `left` and `right` side by side.
   bool joined(std::uint32_t left, std::uint32_t right) const;
 

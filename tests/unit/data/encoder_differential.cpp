@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares PieceEncoder with the SentencePiece library, id for id, on random texts (nasty_text.h) and models of many settings
-// (differential_models.h), each text whole and in random parts: --seconds N or --texts N, --seed N. Prints the first difference,
-// shortened, and ends with 1.
+// (differential_models.h), each text whole and in random parts, with room for little: --seconds N or --texts N, --seed N. Prints the
+// first difference, shortened, and ends with 1.
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
@@ -40,7 +40,9 @@ struct Counts {
 // Both encoders of one model.
 class Pair {
  public:
-  explicit Pair(const std::string& bytes) : own_(convoy::data::parse_model(bytes)) {
+  Pair(const std::string& bytes, std::uint64_t seed)
+      : own_(convoy::data::parse_model(bytes)),
+        little_(convoy::data::parse_model(bytes), {.part = 1 + seed % 64, .long_unit = 3 + seed / 64 % 64}) {
     const auto status = library_.LoadFromSerializedProto(bytes);
     if (!status.ok()) throw std::runtime_error(status.ToString());
   }
@@ -52,17 +54,17 @@ class Pair {
   }
   // False: the text is left to the library.
   bool own(const std::string& text, std::vector<int>& ids) { return own_.encode(text, room_, ids); }
-  // The same of the text in parts, cut where `seed` says.
+  // The same of the text in parts, cut where `seed` says, by an encoder that soon takes a unit for a long one.
   bool in_parts(std::string_view text, std::uint64_t seed, std::vector<int>& ids) {
     std::mt19937_64 random(seed);
     const std::uint64_t most = std::uint64_t{1} << random() % 12;
-    own_.begin(room_);
+    little_.begin(little_room_);
     while (!text.empty()) {
       const std::size_t bytes = std::min<std::size_t>(text.size(), random() % (most + 1));
-      if (!own_.add(text.substr(0, bytes), room_, ids)) return false;
+      if (!little_.add(text.substr(0, bytes), little_room_, ids)) return false;
       text.remove_prefix(bytes);
     }
-    return own_.finish(room_, ids);
+    return little_.finish(little_room_, ids);
   }
   bool differs(const std::string& text, std::uint64_t cuts) {
     std::vector<int> ids, parts;
@@ -74,8 +76,8 @@ class Pair {
 
  private:
   sentencepiece::SentencePieceProcessor library_;
-  PieceEncoder own_;
-  EncoderRoom room_;
+  PieceEncoder own_, little_;
+  EncoderRoom room_, little_room_;
 };
 
 // Leaves out what is not needed for a difference, by halves, then quarters, down to bytes.
@@ -117,7 +119,7 @@ void tell(Pair& pair, const std::string& name, const std::string& text, std::uin
 
 // False if a difference was found.
 bool compare(const std::string& name, const std::string& model, std::uint64_t seed, const auto& is_over, Counts& counts) {
-  Pair pair(model);
+  Pair pair(model, seed);
   ++counts.models;
   if (!pair.left_to_library().empty()) {
     ++counts.left_models;

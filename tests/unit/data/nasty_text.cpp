@@ -71,7 +71,17 @@ std::string NastyText::atom() {
   }
 }
 
+// Few words in any order, so that a text may be one unit, or nearly, and merges meet far from where they began.
+std::string NastyText::monotone() {
+  std::vector<std::string> few(1 + below(3));
+  for (std::string& one : few) one = below(3) == 0 || words_.empty() ? std::string(kAtoms[below(kAtoms.size())]) : word();
+  std::string text;
+  for (std::uint64_t i = below(below(4) == 0 ? 3000 : 300); i > 0; --i) text += below(200) == 0 ? atom() : few[below(few.size())];
+  return text;
+}
+
 std::string NastyText::next() {
+  if (below(24) == 0) return monotone();
   std::uint64_t atoms = below(below(4) == 0 ? 40 : 12);
   if (below(1000) == 0) atoms = 2000 + below(8000);
   std::string text;

@@ -21,6 +21,7 @@ class NastyText {
   std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
   std::string atom();
   std::string word();
+  std::string monotone();
 
   std::mt19937_64 random_;
   std::vector<std::string> words_;
