@@ -84,9 +84,9 @@ def differences(reference, path):
 
     lengths, ids = reference
     found = numpy.load(path)
-    kept = found["lengths"] > 0
-    theirs = found["lengths"][kept]
+    theirs, their_ids = found["lengths"], found["ids"]
+    theirs = theirs[theirs > 0]
     if len(theirs) != len(lengths):
         return f"{abs(len(theirs) - len(lengths))} documents too many or few"
     ours_end, their_end = numpy.cumsum(lengths), numpy.cumsum(theirs)
-    return sum(not numpy.array_equal(ids[a - n:a], found["ids"][b - m:b]) for a, n, b, m in zip(ours_end, lengths, their_end, theirs))
+    return sum(not numpy.array_equal(ids[a - n:a], their_ids[b - m:b]) for a, n, b, m in zip(ours_end, lengths, their_end, theirs))
