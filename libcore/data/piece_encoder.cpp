@@ -184,7 +184,7 @@ bool PieceEncoder::encode_beginning_of_unit(EncoderRoom& room, std::vector<std::
   room.unit.clear();
   const auto bytes = merger_ ? merger_->encode_beginning(room.text, known, room.merges, room.unit)
                              : lattice_->encode_beginning(room.text, known, room.score, room.paths, room.unit);
-  if (!bytes) return false;
+  if (!bytes || (*bytes == 0 && room.text.size() > sizes_.most_open)) return false;
   append_joined(room.unit.data(), room.unit.data() + room.unit.size(), room, ids);
   room.text.erase(0, *bytes);
   room.long_unit = *bytes > 0 ? std::max(sizes_.long_unit, 2 * lookahead_) : 2 * room.text.size();

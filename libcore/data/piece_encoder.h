@@ -42,6 +42,7 @@ struct EncoderRoom {
 struct EncoderSizes {
   std::size_t part = std::size_t{16} << 10;       // of text, normalised and encoded at a time: stays in the cache
   std::size_t long_unit = std::size_t{32} << 10;  // from which on a unit that goes on is encoded in parts
+  std::size_t most_open = std::size_t{8} << 20;   // of a unit of which nothing is certain: beyond, the text is left to the library
 };
 
 class PieceEncoder {
@@ -54,7 +55,7 @@ class PieceEncoder {
   const std::string& left_to_library() const { return vocabulary_.left_to_library; }
 
   // Appends the ids of `text`, any bytes. False, and `ids` as they were, if this text must be encoded by the library: the model
-  // has an unused piece that can be taken apart in several ways, and it occurs.
+  // has an unused piece that can be taken apart in several ways, and it occurs; or nothing is certain of very much text.
   bool encode(std::string_view text, EncoderRoom& room, std::vector<std::int32_t>& ids) const;
   // The same of a text that comes in parts, cut anywhere: begin(), any add(), finish(). Each appends the ids that are certain by
   // then. False is the end: the library must encode the whole text.

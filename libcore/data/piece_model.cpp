@@ -74,7 +74,9 @@ class PieceTextEncoder : public TextEncoder {
   bool told(bool is_exact) const {
     if (is_exact) return true;
     std::call_once(model_.told_, [] {
-      log_info("some texts hold an unused piece of the tokenizer that comes apart in several ways; the SentencePiece library encodes them");
+      log_info(
+          "some texts hold an unused piece of the tokenizer that comes apart in several ways, or many MiB of one pattern without an end; the SentencePiece "
+          "library encodes them");
     });
     return false;
   }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "golden.h"
 #include "libcore/data/byte_trie.h"
 #include "libcore/data/model_proto.h"
@@ -38,6 +40,30 @@ TEST(CharacterRules, RefusesBytesThatAreCut) {
   const std::string whole = nmt_nfkc();
   for (const std::size_t bytes : {0u, 3u, 4u, 100u}) EXPECT_FALSE(CharacterRules::parse(whole.substr(0, bytes))) << bytes;
   EXPECT_FALSE(CharacterRules::parse(whole.substr(0, whole.size() - 1))) << "the last replacement has no end";
+}
+
+TEST(CharacterRules, KnowsTheLongestRule) {
+  // U+1112 U+1161 U+11AB, a syllable of three, is nine bytes; a letter with two marks is no longer.
+  EXPECT_GE(CharacterRules::parse(nmt_nfkc())->longest_rule(), 9u);
+  EXPECT_LE(CharacterRules::parse(nmt_nfkc())->longest_rule(), 32u);
+}
+
+// Unit 0 leads to the children from 1 on, of which 'a', at 1 ^ 'a', leads there again.
+TEST(CharacterRules, RefusesAnArrayThatRunsInACircle) {
+  std::vector<std::uint32_t> units(256, 0x80000000U);
+  units[0] = 1U << 10;
+  const std::uint32_t child = 1U ^ 'a';
+  units[child] = ((child ^ 1U) << 10) | 'a';
+  std::string bytes(4, '\0');
+  const auto trie_bytes = static_cast<std::uint32_t>(units.size() * 4);
+  std::memcpy(bytes.data(), &trie_bytes, 4);
+  bytes.append(reinterpret_cast<const char*>(units.data()), trie_bytes);
+  bytes.push_back('\0');
+  EXPECT_FALSE(CharacterRules::parse(bytes));
+  units[child] = 200U << 10 | 'a';
+  bytes.replace(4, trie_bytes, reinterpret_cast<const char*>(units.data()), trie_bytes);
+  ASSERT_TRUE(CharacterRules::parse(bytes));
+  EXPECT_EQ(CharacterRules::parse(bytes)->longest_rule(), 1u);
 }
 
 TEST(ByteTrie, FindsTheLongestKeyThatBeginsAText) {

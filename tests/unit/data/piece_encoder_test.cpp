@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "golden.h"
+#include "golden_json.h"
 #include "libcore/data/encoder_verification.h"
 
 namespace convoy::data {
@@ -62,6 +62,55 @@ TEST(PieceEncoder, ATextOfManyPartsNeedsNoMoreRoomThanOne) {
   ASSERT_TRUE(encoder.encode("\n" + text, room, many));
   EXPECT_EQ(many.size(), 2 + 200000 * (one.size() - 2)) << "a blank and the first newline, then equal lines";
   EXPECT_LT(room.text.capacity(), 1u << 17);
+}
+
+// Expected ids are the library's. Parts of so few bytes cut characters, symbols and rules; a unit of 20 bytes is a long one.
+TEST(PieceEncoder, ATextInPartsHasTheIdsOfTheWhole) {
+  for (const char* name : {"bpe", "bpe-cross", "bpe-nmt", "uni", "uni-bf"}) {
+    const PieceEncoder encoder(parse_model(golden::content(model(name))), {.part = 16, .long_unit = 20});
+    EncoderRoom room;
+    for (const auto& row : golden::json_lines(golden::folder() / "tokens" / (std::string(name) + ".jsonl"))) {
+      const std::string text = golden::from_base64(row["text_b64"].get<std::string>());
+      for (const std::size_t bytes : {1u, 3u, 50u}) {
+        std::vector<std::int32_t> ids;
+        encoder.begin(room);
+        for (std::size_t at = 0; at < text.size(); at += bytes) ASSERT_TRUE(encoder.add(std::string_view(text).substr(at, bytes), room, ids));
+        ASSERT_TRUE(encoder.finish(room, ids));
+        EXPECT_EQ(ids, row["ids"].get<std::vector<std::int32_t>>()) << name << ", " << row["name"] << ", parts of " << bytes;
+      }
+    }
+  }
+}
+
+std::size_t bytes_of(const EncoderRoom& room) {
+  return room.raw.capacity() + room.text.capacity() + 4 * (room.ids.capacity() + room.unit.capacity()) +
+         sizeof(MergeRoom::Symbol) * room.merges.symbols.capacity() + 8 * room.merges.queue.capacity() +
+         sizeof(PathRoom::End) * room.paths.ends.capacity();
+}
+
+// A piece of the model is a run of blanks, so that all is one unit; "=" and "-" are a unit as well.
+TEST(PieceEncoder, AUnitWithoutAnEndNeedsBoundedRoom) {
+  const PieceEncoder encoder(parse_model(golden::content(model("bpe"))));
+  const Tokenizer tokenizer(model("bpe"));
+  for (const char* one : {" ", "a", "ab", "abcdefg"}) {
+    std::string part;
+    while (part.size() < 64000) part += one;
+    EncoderRoom room;
+    std::vector<std::int32_t> ids, library;
+    encoder.begin(room);
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(encoder.add(part, room, ids));
+    ASSERT_TRUE(encoder.finish(room, ids));
+    tokenizer.encode_by_library(part + part + part, library);
+    EXPECT_EQ(ids, library) << one;
+    encoder.begin(room);
+    std::size_t most = 0;
+    for (int i = 0; i < 100; ++i) {
+      ids.clear();
+      ASSERT_TRUE(encoder.add(part, room, ids));
+      most = std::max(most, bytes_of(room));
+    }
+    EXPECT_LT(most, std::size_t{8} << 20) << one;
+  }
 }
 
 TEST(UnitCache, ForgetsTheOldestOfAPlaceAndKeepsKeysApart) {

@@ -28,6 +28,24 @@ std::string normalized(const ModelProto& model, std::string_view text, std::size
   return out;
 }
 
+// Given `given` bytes more at a time.
+std::string normalized_in_parts(const ModelProto& model, std::string_view text, std::size_t given, std::size_t part) {
+  const Vocabulary vocabulary = vocabulary_of(model);
+  const TextNormalizer normalizer(model, vocabulary);
+  NormalizerCursor cursor;
+  std::string out;
+  for (std::size_t begin = 0, end = 0; !cursor.ended; begin += cursor.at) {
+    end = std::min(text.size(), end + given);
+    cursor.text = text.substr(begin, end - begin);
+    cursor.at = 0;
+    cursor.goes_on = end < text.size();
+    while (normalizer.normalize(cursor, part, out)) {
+    }
+    EXPECT_LE(end - begin - cursor.at, normalizer.most_kept_back());
+  }
+  return out;
+}
+
 TEST(TextNormalizer, PutsABlankBeforeTheText) {
   EXPECT_EQ(normalized(lossless(), "a  b\n"), " a  b\n");
   EXPECT_EQ(normalized(lossless(), ""), "");
@@ -80,7 +98,43 @@ TEST(TextNormalizer, PartsGiveTheWhole) {
   for (const ModelProto& model : {rules, lossless()}) {
     const std::string whole = normalized(model, text);
     for (std::size_t part = 1; part < text.size(); ++part) EXPECT_EQ(normalized(model, text, part), whole) << part;
+    for (std::size_t given = 1; given < text.size(); ++given) EXPECT_EQ(normalized_in_parts(model, text, given, 7), whole) << given;
   }
+}
+
+TEST(TextNormalizer, KeepsBackWhatMoreTextMayChange) {
+  ModelProto model = lossless();
+  model.pieces.push_back({"<|user|>", PieceKind::kUserDefined});
+  const Vocabulary vocabulary = vocabulary_of(model);
+  const TextNormalizer normalizer(model, vocabulary);
+  NormalizerCursor cursor{.text = "abcdefgh<|us", .goes_on = true};
+  std::string out;
+  EXPECT_FALSE(normalizer.normalize(cursor, SIZE_MAX, out));
+  EXPECT_EQ(out, " abcde") << "seven bytes stay: one more could make a symbol";
+  EXPECT_EQ(cursor.at, 5u);
+  cursor = {.text = "", .goes_on = true};
+  EXPECT_FALSE(normalizer.normalize(cursor, SIZE_MAX, out));
+  EXPECT_FALSE(cursor.ended);
+}
+
+// A mark is held back like a blank, and written when text follows: not all at once, and without looking at all for each.
+TEST(TextNormalizer, AnEndlessRunOfMarksIsWrittenInSteps) {
+  ModelProto model = lossless();
+  model.remove_extra_spaces = true;
+  const Vocabulary vocabulary = vocabulary_of(model);
+  const TextNormalizer normalizer(model, vocabulary);
+  constexpr std::size_t kMarks = 300000;
+  std::string text = "a";
+  for (std::size_t i = 0; i < kMarks; ++i) text += kMark;
+  text += "b";
+  NormalizerCursor cursor{.text = text};
+  std::string out, whole;
+  while (normalizer.normalize(cursor, 1000, out)) {
+    EXPECT_LE(out.size(), 2100u);
+    whole += out;
+    out.clear();
+  }
+  EXPECT_EQ(whole + out, " a" + std::string(kMarks, ' ') + "b");
 }
 
 }  // namespace

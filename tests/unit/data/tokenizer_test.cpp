@@ -67,6 +67,26 @@ TEST(Tokenizer, DecodesWhatItEncoded) {
   EXPECT_THROW(tokenizer.decode({-1}), DataError);
 }
 
+TEST(Tokenizer, AStreamGivesTheIdsOfTheWholeText) {
+  const Tokenizer tokenizer(model("bpe-nmt"));
+  ASSERT_TRUE(tokenizer.streams());
+  Tokenizer::Lane lane(tokenizer);
+  const std::string text = "The ship \xef\xac\x81  \xe6\xb5\xb7 sails ";
+  std::vector<std::int32_t> library;
+  tokenizer.encode_by_library(text, library);
+  for (int twice = 0; twice < 2; ++twice) {
+    Tokenizer::Stream stream(lane);
+    std::vector<std::int32_t> ids;
+    for (const char byte : text) ASSERT_TRUE(stream.add({&byte, 1}, ids));
+    ASSERT_TRUE(stream.finish(ids));
+    EXPECT_EQ(ids, library);
+  }
+  Tokenizer::Stream empty(lane);
+  std::vector<std::int32_t> ids;
+  EXPECT_TRUE(empty.add("", ids) && empty.finish(ids));
+  EXPECT_TRUE(ids.empty());
+}
+
 TEST(Tokenizer, AppendsToTheIdsThatAreThere) {
   const Tokenizer tokenizer(model("bpe"));
   std::vector<std::int32_t> ids{7};

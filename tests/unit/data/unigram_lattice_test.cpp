@@ -20,8 +20,15 @@ class Lattice {
     return ids;
   }
   float reach(const std::string& unit) { return lattice_.reach(unit, room_); }
+  std::vector<std::int32_t> beginning(const std::string& text, std::size_t known) {
+    std::vector<std::int32_t> ids;
+    score = 0.0F;
+    certain = lattice_.encode_beginning(text, known, score, room_, ids);
+    return ids;
+  }
   float score = 0.0F;
   bool all_pieces = true;
+  std::size_t certain = 0;
 
  private:
   static ModelProto model_of(std::vector<ModelPiece> pieces) {
@@ -51,6 +58,23 @@ TEST(UnigramLattice, OfEqualSumsTheLongestLastPieceWins) {
   EXPECT_THAT(lattice.ids("aaa"), ElementsAre(3));
   EXPECT_THAT(lattice.ids("aaaa"), ElementsAre(1, 3));
   EXPECT_LT(lattice.reach("aaa"), 0.0F) << "nothing is certain about a tie";
+}
+
+TEST(UnigramLattice, OfABeginningKeepsWhatAllPathsShare) {
+  Lattice lattice({{"?", kUnknown}, {"a", kNormal, -1}, {"b", kNormal, -1}, {"ab", kNormal, -1.5F}});
+  EXPECT_THAT(lattice.beginning("aabab", 3), ElementsAre(1, 3)) << "no piece goes on from b";
+  EXPECT_EQ(lattice.score, -2.5F);
+  EXPECT_EQ(lattice.certain, 3u);
+  EXPECT_THAT(lattice.beginning("aabab", 2), ElementsAre(1)) << "the second a may be part of ab";
+  EXPECT_EQ(lattice.score, -1.0F);
+  EXPECT_EQ(lattice.certain, 1u);
+}
+
+TEST(UnigramLattice, NothingIsCertainIfPathsNeverMeet) {
+  Lattice lattice({{"?", kUnknown}, {"a", kNormal, -1}, {"aa", kNormal, -1.5F}});
+  EXPECT_THAT(lattice.beginning("aaaaaa", 4), testing::IsEmpty()) << "aa aa, and a aa";
+  EXPECT_EQ(lattice.certain, 0u);
+  EXPECT_EQ(lattice.score, 0.0F);
 }
 
 // From 2^24 on singles are apart by 2: -16777217.25 and -16777218.9 are both -16777218 there.
