@@ -74,18 +74,23 @@ class OrderedPipeline {
       task.weight = steps_.weight(task.item);
       if (!submit(std::move(task))) return;
     }
-    const std::lock_guard lock(mutex_);
-    total_ = number;
-    changed_.notify_all();
+    {
+      const std::lock_guard lock(mutex_);
+      total_ = number;
+    }
+    work_.notify_all();
+    done_.notify_one();
   }
 
   bool submit(Task task) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return stop_ || in_flight_ == 0 || in_flight_ + task.weight <= most_weight_; });
-    if (stop_) return false;
-    in_flight_ += task.weight;
-    tasks_.push_back(std::move(task));
-    changed_.notify_all();
+    {
+      std::unique_lock lock(mutex_);
+      room_.wait(lock, [&] { return stop_ || in_flight_ == 0 || in_flight_ + task.weight <= most_weight_; });
+      if (stop_) return false;
+      in_flight_ += task.weight;
+      tasks_.push_back(std::move(task));
+    }
+    work_.notify_one();
     return true;
   }
 
@@ -94,7 +99,7 @@ class OrderedPipeline {
       Task task;
       {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return stop_ || !tasks_.empty() || total_ != kUnknown; });
+        work_.wait(lock, [&] { return stop_ || !tasks_.empty() || total_ != kUnknown; });
         if (stop_ || tasks_.empty()) return;
         task = std::move(tasks_.front());
         tasks_.pop_front();
@@ -110,16 +115,21 @@ class OrderedPipeline {
   }
 
   void finish(std::uint64_t number, Result result) {
-    const std::lock_guard lock(mutex_);
-    results_.emplace(number, std::move(result));
-    changed_.notify_all();
+    bool is_next = false;
+    {
+      const std::lock_guard lock(mutex_);
+      results_.emplace(number, std::move(result));
+      is_next = number == next_;
+    }
+    if (is_next) done_.notify_one();
   }
 
   bool wait_for(std::uint64_t number, Result& result) {
     while (true) {
       if (steps_.poll) steps_.poll();
       std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, kPollInterval, [&] { return number == total_ || results_.contains(number); });
+      next_ = number;
+      done_.wait_for(lock, kPollInterval, [&] { return number == total_ || results_.contains(number); });
       const auto found = results_.find(number);
       if (found != results_.end()) {
         result = std::move(found->second);
@@ -131,17 +141,20 @@ class OrderedPipeline {
   }
 
   void release(std::size_t weight) {
-    const std::lock_guard lock(mutex_);
-    in_flight_ -= weight;
-    changed_.notify_all();
+    {
+      const std::lock_guard lock(mutex_);
+      in_flight_ -= weight;
+    }
+    room_.notify_one();
   }
 
   void join() {
     {
       const std::lock_guard lock(mutex_);
       stop_ = true;
-      changed_.notify_all();
     }
+    room_.notify_all();
+    work_.notify_all();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
   }
@@ -153,10 +166,13 @@ class OrderedPipeline {
   std::size_t most_weight_;
   std::vector<std::thread> threads_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable room_;  // the reader's: items in flight weigh less, or the run stops
+  std::condition_variable work_;  // the workers': a task, the end, or the run stops
+  std::condition_variable done_;  // the sink's: the result that is next, or the end
   std::deque<Task> tasks_;
   std::map<std::uint64_t, Result> results_;
   std::size_t in_flight_ = 0;
+  std::uint64_t next_ = 0;  // the result that the sink waits for
   std::uint64_t total_ = kUnknown;
   bool stop_ = false;
 };
