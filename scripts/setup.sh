@@ -8,7 +8,7 @@ packages=(
   # The compiler and its tools
   build-essential cmake ninja-build pkg-config
   # What the programs link (cmake/ConvoyDependencies.cmake finds them); oneDNN's package does not bring its OpenCL
-  libcli11-dev libdnnl-dev libfmt-dev libhdf5-dev libhwy-dev libopenmpi-dev libprotozero-dev libsentencepiece-dev
+  libcli11-dev libdnnl-dev libfmt-dev libhdf5-dev libhwy-dev libicu-dev libonig-dev libopenmpi-dev libprotozero-dev libsentencepiece-dev
   libsimdjson-dev libspdlog-dev libssl-dev libtomlplusplus-dev libxxhash-dev libzstd-dev nlohmann-json3-dev
   ocl-icd-opencl-dev zlib1g-dev
   # mpirun, which starts several ranks

@@ -7,7 +7,9 @@
 
 #include "libcore/base/checksum.h"
 #include "libcore/base/error.h"
+#include "libcore/data/byte_level_model.h"
 #include "libcore/data/piece_model.h"
+#include "libcore/data/tokenizer_json.h"
 
 namespace convoy::data {
 
@@ -21,7 +23,7 @@ struct Tokenizer::Content {
 Tokenizer::Tokenizer(const Path& model) : content_(std::make_unique<Content>()) {
   const std::string bytes = read_file(model, "tokenizer model");
   try {
-    content_->model = make_piece_model(bytes);
+    content_->model = looks_like_json(bytes) ? make_byte_level_model(bytes, model) : make_piece_model(bytes);
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: the tokenizer {}", model.string(), error.what()));
   }

@@ -26,6 +26,8 @@ const std::vector<Library> kLibraries = {
     {"Highway", "hwy/.*", "libcore/ops/cpu/[a-z0-9_]+(\\.cpp|-inl\\.h)"},
     {"SentencePiece", "sentencepiece.*", "libcore/data/[a-z_]+\\.cpp"},
     {"protozero", "protozero/.*", "libcore/(train|data)/[a-z_]+\\.cpp"},
+    {"Oniguruma", "oniguruma\\.h", "libcore/data/text_pattern\\.cpp"},
+    {"ICU", "unicode/.*", "libcore/data/nfc\\.cpp"},
     {"zlib", "zlib\\.h", "libcore/data/[a-z_]+\\.cpp"},
     {"zstd", "zstd.*\\.h", "libcore/data/[a-z_]+\\.cpp"},
     {"OpenSSL", "openssl/.*", "libcore/base/checksum\\.cpp"},

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/data/byte_level_model.h"
+
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "byte_level_golden.h"
+#include "golden_json.h"
+#include "libcore/base/error.h"
+#include "libcore/data/tokenizer.h"
+#include "nasty_text.h"
+
+namespace convoy::data {
+namespace {
+
+using testing::HasSubstr;
+using Ids = std::vector<std::int32_t>;
+
+std::vector<std::string> texts_of(const std::string& name) {
+  std::vector<std::string> texts;
+  const auto golden = golden::json(golden::byte_level_cases(name));
+  for (const auto& row : golden["cases"]) texts.push_back(row["text"]);
+  return texts;
+}
+
+Ids encoded(const Tokenizer& tokenizer, std::string_view text) {
+  Ids ids;
+  tokenizer.encode(text, ids);
+  return ids;
+}
+
+Ids encoded_plainly(const Tokenizer& tokenizer, std::string_view text) {
+  Ids ids;
+  tokenizer.encode_by_library(text, ids);
+  return ids;
+}
+
+TEST(ByteLevelModel, GivesTheIdsOfTheTokenizersLibrary) {
+  for (const std::string name : golden::kByteLevelNames) {
+    const Tokenizer tokenizer(golden::byte_level_file(name));
+    const auto golden = golden::json(golden::byte_level_cases(name));
+    EXPECT_EQ(tokenizer.vocabulary(), golden["vocabulary"].get<std::int64_t>()) << name;
+    for (const auto& row : golden["cases"]) {
+      const std::string text = row["text"];
+      EXPECT_EQ(encoded(tokenizer, text), row["ids"].get<Ids>()) << name << ": " << row["text"].dump();
+      EXPECT_EQ(encoded_plainly(tokenizer, text), row["ids"].get<Ids>()) << name << ", plainly: " << row["text"].dump();
+    }
+  }
+}
+
+TEST(ByteLevelModel, DecodesAsTheTokenizersLibrary) {
+  for (const std::string name : golden::kByteLevelNames) {
+    const Tokenizer tokenizer(golden::byte_level_file(name));
+    const auto golden = golden::json(golden::byte_level_cases(name));
+    for (const auto& row : golden["decodings"]) {
+      EXPECT_EQ(tokenizer.decode(row["ids"].get<Ids>()), row["text"].get<std::string>()) << name << ": " << row["ids"].dump();
+    }
+  }
+}
+
+TEST(ByteLevelModel, GivesTheSameIdsHoweverALongTextIsCut) {
+  for (const std::string name : golden::kByteLevelNames) {
+    const Tokenizer tokenizer(golden::byte_level_file(name));
+    std::string text;
+    for (int times = 0; times < 6; ++times) {
+      for (const std::string& part : texts_of(name)) text += part + (times % 2 == 0 ? "" : "x");
+    }
+    ASSERT_GT(text.size(), 60000) << "some parts of 16 KiB";
+    EXPECT_EQ(encoded(tokenizer, text), encoded_plainly(tokenizer, text)) << name;
+  }
+}
+
+TEST(ByteLevelModel, GivesTheSameIdsHoweverATextComesInParts) {
+  std::mt19937_64 random(5);
+  for (const std::string name : golden::kByteLevelNames) {
+    const Tokenizer tokenizer(golden::byte_level_file(name));
+    const bool is_known = name == "gpt2" || name == "llama3" || name == "qwen2" || name == "added";
+    EXPECT_EQ(tokenizer.streams(), is_known) << name;
+    if (!is_known) continue;
+    Tokenizer::Lane lane(tokenizer);
+    golden::NastyText nasty(9, texts_of(name));
+    for (int i = 0; i < 400; ++i) {
+      const std::string text = nasty.next();
+      Tokenizer::Stream stream(lane);
+      Ids ids;
+      for (std::size_t at = 0; at < text.size();) {
+        const std::size_t bytes = 1 + random() % (i % 3 == 0 ? 3 : 40);
+        ASSERT_TRUE(stream.add(std::string_view(text).substr(at, bytes), ids));
+        at += bytes;
+      }
+      ASSERT_TRUE(stream.finish(ids));
+      ASSERT_EQ(ids, encoded_plainly(tokenizer, text)) << name << " of " << testing::PrintToString(text);
+    }
+  }
+}
+
+TEST(ByteLevelModel, OfATextInPartsLittleIsHeld) {
+  const Tokenizer tokenizer(golden::byte_level_file("llama3"));
+  Tokenizer::Lane lane(tokenizer);
+  Tokenizer::Stream stream(lane);
+  Ids ids;
+  const std::string text = "one two three ";
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(stream.add(text, ids));
+  Ids all;
+  for (int i = 0; i < 1000; ++i) {
+    const Ids part = encoded_plainly(tokenizer, i == 0 ? "one two three" : " one two three");
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  EXPECT_GT(ids.size(), all.size() - 20);
+}
+
+TEST(ByteLevelModel, BytesThatAreNoUtf8BecomeReplacementCharactersEachForItself) {
+  const Tokenizer tokenizer(golden::byte_level_file("gpt2"));
+  EXPECT_EQ(encoded(tokenizer, "a\xff\xc3 b\xe2\x82"), encoded_plainly(tokenizer, "a\xef\xbf\xbd\xef\xbf\xbd b\xef\xbf\xbd\xef\xbf\xbd"));
+}
+
+TEST(ByteLevelModel, KnowsItsKindAndItsControlTokens) {
+  const Tokenizer gpt2(golden::byte_level_file("gpt2")), llama3(golden::byte_level_file("llama3"));
+  EXPECT_EQ(gpt2.facts().kind, "byte-level-bpe");
+  EXPECT_EQ(gpt2.piece(gpt2.eos_id()), "<|endoftext|>");
+  EXPECT_EQ(gpt2.bos_id(), -1);
+  EXPECT_EQ(llama3.piece(llama3.eos_id()), "<|end_of_text|>");
+  EXPECT_EQ(llama3.piece(llama3.bos_id()), "<|begin_of_text|>");
+  EXPECT_EQ(gpt2.lossy_reason(), "");
+  EXPECT_THAT(Tokenizer(golden::byte_level_file("qwen2")).lossy_reason(), HasSubstr("comes back as")) << "NFC composes";
+}
+
+TEST(ByteLevelModel, TheSettingsBesideItNameItsControlTokens) {
+  const golden::TemporaryFolder folder;
+  std::filesystem::copy_file(golden::byte_level_file("qwen2"), folder / "tokenizer.json");
+  EXPECT_EQ(Tokenizer(folder / "tokenizer.json").piece(Tokenizer(folder / "tokenizer.json").eos_id()), "<|endoftext|>") << "a usual name";
+  std::ofstream(folder / "special_tokens_map.json") << R"({"eos_token": "<|im_end|>", "bos_token": {"content": "<|im_start|>"}})";
+  const Tokenizer by_map(folder / "tokenizer.json");
+  EXPECT_EQ(by_map.piece(by_map.eos_id()), "<|im_end|>");
+  EXPECT_EQ(by_map.piece(by_map.bos_id()), "<|im_start|>");
+  std::ofstream(folder / "tokenizer_config.json") << R"({"eos_token": {"content": "<|im_start|>"}, "bos_token": null})";
+  EXPECT_EQ(Tokenizer(folder / "tokenizer.json").piece(Tokenizer(folder / "tokenizer.json").eos_id()), "<|im_start|>") << "the configuration goes first";
+  std::ofstream(folder / "tokenizer_config.json") << R"({"eos_token": "<nothing>"})";
+  EXPECT_THAT(golden::message_of<DataError>([&] { const Tokenizer tokenizer(folder / "tokenizer.json"); }), HasSubstr("has no token \"<nothing>\""));
+}
+
+// Expected: Python's bytes.decode("utf-8", "replace"), which follows the same rule.
+TEST(LossyUtf8, ReplacesEachLongestBeginningOfACharacter) {
+  const std::string r = "\xef\xbf\xbd";
+  EXPECT_EQ(lossy_utf8("a\xe2\x82z"), "a" + r + "z");
+  EXPECT_EQ(lossy_utf8("\xe2\x82"), r);
+  EXPECT_EQ(lossy_utf8("\xff\xfe"), r + r);
+  EXPECT_EQ(lossy_utf8("\xc0\x80"), r + r);
+  EXPECT_EQ(lossy_utf8("\xed\xa0\x80"), r + r + r) << "a surrogate";
+  EXPECT_EQ(lossy_utf8("\xf0\x9f\x9a"), r);
+  EXPECT_EQ(lossy_utf8("\xf0\x9f\x41"), r + "A");
+  EXPECT_EQ(lossy_utf8("\xf4\x90\x80\x80"), r + r + r + r) << "beyond U+10FFFF";
+  EXPECT_EQ(lossy_utf8("\xe0\x80\x80"), r + r + r) << "an overlong form";
+  EXPECT_EQ(lossy_utf8("\xf0\x9f\x9a\xa2"), "\xf0\x9f\x9a\xa2");
+}
+
+}  // namespace
+}  // namespace convoy::data

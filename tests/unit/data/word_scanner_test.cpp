@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/data/word_scanner.h"
+
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "libcore/data/text_pattern.h"
+
+namespace convoy::data {
+namespace {
+
+using testing::ElementsAre;
+using Matches = std::vector<std::pair<std::size_t, std::size_t>>;
+
+constexpr const char* kLlama3 =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char* kQwen2 = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char* kCl100k =
+    R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)";
+
+std::vector<std::string> all_patterns() { return {std::string(kGpt2Pattern), kLlama3, kQwen2, kCl100k}; }
+
+Matches scanned(const std::string& regex, const CharacterClasses& classes, std::string_view text) {
+  const auto known = known_pattern(regex);
+  EXPECT_TRUE(known.has_value()) << regex;
+  if (!known) return {};
+  Matches matches;
+  WordScanner(*known, classes).split(text, [&](const char* begin, const char* end) { matches.emplace_back(begin - text.data(), end - text.data()); });
+  return matches;
+}
+
+std::vector<std::string> words(const std::string& regex, std::string_view text) {
+  const CharacterClasses classes;
+  std::vector<std::string> words;
+  for (const auto& [begin, end] : scanned(regex, classes, text)) words.emplace_back(text.substr(begin, end - begin));
+  return words;
+}
+
+// Expected words by hand from the patterns.
+TEST(WordScanner, SplitsAsGpt2) {
+  const std::string gpt2(kGpt2Pattern);
+  EXPECT_THAT(words(gpt2, "I'll go, they've 12ab!\n"), ElementsAre("I", "'ll", " go", ",", " they", "'ve", " 12", "ab", "!", "\n"));
+  EXPECT_THAT(words(gpt2, "a   b"), ElementsAre("a", "  ", " b"));
+  EXPECT_THAT(words(gpt2, "a  "), ElementsAre("a", "  "));
+  EXPECT_THAT(words(gpt2, "I'LL"), ElementsAre("I", "'", "LL"));
+}
+
+TEST(WordScanner, SplitsAsLlama3) {
+  EXPECT_THAT(words(kLlama3, "I'LL (go) 12345\tx !\r\n\r\n  y"), ElementsAre("I", "'LL", " (", "go", ")", " ", "123", "45", "\tx", " !\r\n\r\n", " ", " y"));
+  EXPECT_THAT(words(kLlama3, " \n \n  z"), ElementsAre(" \n \n", " ", " z"));
+  EXPECT_THAT(words(kLlama3, "'\xc5\xbf"), ElementsAre("'\xc5\xbf")) << "the long s";
+}
+
+TEST(WordScanner, SplitsAsQwen2) { EXPECT_THAT(words(kQwen2, "a 123"), ElementsAre("a", " ", "1", "2", "3")); }
+
+TEST(WordScanner, KnowsNoOtherPattern) {
+  EXPECT_EQ(known_pattern(R"(\s+)"), std::nullopt);
+  EXPECT_EQ(known_pattern(std::string(kLlama3) + "|x"), std::nullopt);
+}
+
+void expect_like_regex(const std::string& text, const std::vector<TextPattern>& patterns, const CharacterClasses& classes) {
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    Matches expected;
+    patterns[i].find(text, expected);
+    ASSERT_EQ(scanned(all_patterns()[i], classes, text), expected) << "pattern " << i << " of " << testing::PrintToString(text.substr(0, 200));
+  }
+}
+
+std::vector<TextPattern> compiled() {
+  std::vector<TextPattern> patterns;
+  for (const std::string& regex : all_patterns()) patterns.emplace_back(regex);
+  return patterns;
+}
+
+TEST(WordScanner, EachCharacterOfUnicodeInEachPlaceIsAsTheRegularExpressionHasIt) {
+  const CharacterClasses classes;
+  const auto patterns = compiled();
+  constexpr std::uint32_t kAtOnce = 2048;
+  for (std::uint32_t first = 0; first < 0x110000; first += kAtOnce) {
+    std::string text;
+    for (std::uint32_t code = first; code < first + kAtOnce; ++code) {
+      if (code >= 0xd800 && code < 0xe000) continue;
+      std::string c;
+      append_character(code, c);
+      text += "a" + c + "b " + c + "  " + c + c + "'" + c + "'s1" + c + "2\n" + c + "\n " + c + "!" + c + " ";
+    }
+    if (!text.empty()) expect_like_regex(text, patterns, classes);
+  }
+}
+
+TEST(WordScanner, RandomTextsAreAsTheRegularExpressionHasThem) {
+  const CharacterClasses classes;
+  const auto patterns = compiled();
+  const std::vector<std::string> atoms = {" ",  "  ", "\n", "\r", "\t", "\xc2\xa0", "\xe3\x80\x80", "'",  "s",  "S",        "t",        "l", "L",
+                                          "re", "vE", "d",  "m",  "\xc5\xbf", "1", "\xc2\xbd", "12", ".", "\xe4\xb8\xad", "\xcc\x81", "\xf0\x9f\x9a\xa2"};
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 50000; ++i) {
+    std::string text;
+    for (std::uint64_t count = 1 + random() % 12; count > 0; --count) text += atoms[random() % atoms.size()];
+    expect_like_regex(text, patterns, classes);
+  }
+}
+
+}  // namespace
+}  // namespace convoy::data
