@@ -117,6 +117,14 @@ void Xxh3Stream::update(std::span<const std::byte> bytes) {
   XXH3_128bits_update(state_->handle, bytes.data(), bytes.size());
 }
 
+// The sums differ in their last step alone: the library gives either from the same state.
+std::uint64_t Xxh3Stream::hash_64() const { return XXH3_64bits_digest(state_->handle); }
+
+Hash128 Xxh3Stream::hash_128() const {
+  const XXH128_hash_t hash = XXH3_128bits_digest(state_->handle);
+  return {hash.high64, hash.low64};
+}
+
 std::string Xxh3Stream::hex() const { return canonical_hex(XXH3_128bits_digest(state_->handle)); }
 
 std::string sha256_hex(std::string_view bytes) {

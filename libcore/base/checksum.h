@@ -28,14 +28,16 @@ std::uint64_t xxh3_64(std::string_view bytes);
 Hash128 xxh3_128(std::string_view bytes);
 std::string xxh3_128_hex(std::string_view bytes);
 
-// Streaming XXH3-128.
+// Streaming XXH3: both sums are those that the functions above have for all bytes at once.
 class Xxh3Stream {
  public:
   Xxh3Stream();
   ~Xxh3Stream();
   Xxh3Stream(Xxh3Stream&&) noexcept;
   void update(std::span<const std::byte> bytes);
-  std::string hex() const;
+  std::uint64_t hash_64() const;
+  Hash128 hash_128() const;
+  std::string hex() const;  // XXH3-128, as xxh3_128_hex()
 
  private:
   struct State;

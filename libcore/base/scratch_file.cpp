@@ -65,6 +65,13 @@ void ScratchFile::flush() {
   buffer_ = std::string();
 }
 
+void ScratchFile::clear() {
+  const bool on_disk = size_ > buffer_.size();
+  buffer_.clear();
+  size_ = 0;
+  if (on_disk && (::ftruncate(descriptor_, 0) != 0 || ::lseek(descriptor_, 0, SEEK_SET) != 0)) refuse("write", sibling_);
+}
+
 void ScratchFile::read(std::uint64_t offset, std::span<std::byte> out) const {
   while (!out.empty()) {
     const ssize_t got = ::pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset));

@@ -24,6 +24,7 @@ class ScratchFile {
   void write(std::span<const std::byte> bytes);
   std::uint64_t size() const { return size_; }
   void flush();  // gives the buffer's memory back, too
+  void clear();  // forgets all that was written
 
   // The bytes at `offset`, which must be there and flushed.
   void read(std::uint64_t offset, std::span<std::byte> out) const;

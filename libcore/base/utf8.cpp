@@ -7,6 +7,8 @@
 namespace convoy {
 namespace {
 
+constexpr std::size_t kLongestCharacter = 4;  // bytes
+
 bool is_trail(char c) { return (static_cast<unsigned char>(c) & 0xc0u) == 0x80u; }
 
 std::size_t length_of(unsigned char lead) {
@@ -61,6 +63,32 @@ std::size_t find_invalid_utf8(std::string_view text) {
   }
   return std::string_view::npos;
 }
+
+void Utf8Check::add(std::string_view part) {
+  if (!invalid_ && !held_.empty()) part = complete_held(part);
+  if (invalid_ || part.empty()) return;
+  const std::size_t found = find_invalid_utf8(part), valid = std::min(found, part.size());
+  done_ += valid;
+  part.remove_prefix(valid);
+  invalid_ = part.size() >= kLongestCharacter;
+  if (!invalid_) held_ = part;
+}
+
+// Returns what of `part` is left.
+std::string_view Utf8Check::complete_held(std::string_view part) {
+  const std::size_t before = held_.size();
+  held_ += part.substr(0, kLongestCharacter - before);
+  const DecodedCharacter found = decode_character(held_);
+  if (found.bytes == 0) {
+    invalid_ = held_.size() == kLongestCharacter;
+    return {};
+  }
+  held_.clear();
+  done_ += found.bytes;
+  return part.substr(found.bytes - before);
+}
+
+std::size_t Utf8Check::first_invalid() const { return invalid_ || !held_.empty() ? done_ : std::string_view::npos; }
 
 void append_character(std::uint32_t code, std::string& text) {
   const auto byte = [&](std::uint32_t bits) { text.push_back(static_cast<char>(bits)); };

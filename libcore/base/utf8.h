@@ -31,4 +31,18 @@ inline DecodedCharacter decode_valid_character(const char* text) {
 }
 void append_character(std::uint32_t code, std::string& text);  // code: any below U+110000
 
+// find_invalid_utf8 of a text that comes in parts, cut anywhere.
+class Utf8Check {
+ public:
+  void add(std::string_view part);
+  std::size_t first_invalid() const;  // if no part follows: the offset in the whole text, or npos
+
+ private:
+  std::string_view complete_held(std::string_view part);
+
+  std::size_t done_ = 0;  // bytes in valid characters
+  std::string held_;      // up to 3 bytes behind them, which what follows may make a character
+  bool invalid_ = false;  // what stands at done_
+};
+
 }  // namespace convoy

@@ -60,6 +60,8 @@ TEST(Xxh3, StreamedInPiecesIsTheSameAsAtOnce) {
     stream.update(bytes_of(text).subspan(start, std::min(length, text.size() - start)));
   }
   EXPECT_EQ(stream.hex(), xxh3_128_hex(text));
+  EXPECT_EQ(stream.hash_128(), xxh3_128(text));
+  EXPECT_EQ(stream.hash_64(), xxh3_64(text));
   EXPECT_EQ(Xxh3Stream().hex(), xxh3_128_hex(""));
 }
 

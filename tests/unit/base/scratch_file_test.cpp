@@ -58,6 +58,21 @@ TEST(ScratchFile, AMoveTakesTheFileAlong) {
   EXPECT_EQ(text_of(reader, 9), "onesecond");
 }
 
+TEST(ScratchFile, BeginsAnewWhenCleared) {
+  const TmpDir dir;
+  ScratchFile file(dir / "pair", 4);
+  file.write(bytes_of("on the disk"));
+  file.clear();
+  file.write(bytes_of("b"));
+  file.clear();
+  EXPECT_EQ(file.size(), 0u);
+  file.write(bytes_of("second"));
+  file.flush();
+  EXPECT_EQ(file.size(), 6u);
+  ScratchReader reader(file);
+  EXPECT_EQ(text_of(reader, 6), "second");
+}
+
 TEST(ScratchFile, WhatTheFileSystemRefusesNamesThePlace) {
   EXPECT_THROW(ScratchFile("/proc/none/pair"), EnvironmentError);
   const TmpDir dir;

@@ -41,5 +41,21 @@ TEST(Utf8, LastCharacterNeedsAWholeOne) {
   EXPECT_EQ(decode_last_character("\xe4\xb8").bytes, 0u);
 }
 
+// Against the check of the whole text, for every place of a cut and a second one.
+TEST(Utf8Check, CutsDoNotShow) {
+  for (const char* text : {"", "a\xc3\xa9\xe6\xb5\xb7\xf0\x9f\x9a\xa2z", "ab\xe4\xb8", "\xf0\x9f\x98", "\xe4 xyz", "ok\xff", "\xed\xa0\x80", "\xf0\x9f\x9a\xa2\xf0\x9f\x9a\xc3\xa9"}) {
+    const std::string_view whole = text;
+    for (std::size_t first = 0; first <= whole.size(); ++first) {
+      for (std::size_t second = first; second <= whole.size(); ++second) {
+        Utf8Check check;
+        check.add(whole.substr(0, first));
+        check.add(whole.substr(first, second - first));
+        check.add(whole.substr(second));
+        EXPECT_EQ(check.first_invalid(), find_invalid_utf8(whole)) << testing::PrintToString(text) << " cut at " << first << " and " << second;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace convoy
