@@ -17,12 +17,10 @@ namespace {
 
 using KeyPath = std::vector<std::string>;
 
-constexpr std::size_t kDeepest = 1000;
 constexpr std::size_t kMostKeys = 32;
 constexpr std::size_t kUsualLine = std::size_t{64} << 10;
 constexpr std::size_t kKeptLine = std::size_t{1}
                                   << 20;  // buffers for longer lines, about 14 bytes a byte, are given back
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
@@ -37,7 +35,7 @@ struct Reader {
     const std::size_t limit = simdjson::SIMDJSON_MAXSIZE_BYTES;
     if (size > limit) return simdjson::CAPACITY;
     const std::size_t capacity = std::min(std::bit_ceil(std::max(size, kUsualLine)), limit);
-    const simdjson::error_code error = parser.allocate(capacity, kDeepest);
+    const simdjson::error_code error = parser.allocate(capacity, kDeepestJson);
     return error != simdjson::SUCCESS ? error : document.allocate(capacity);
   }
 
@@ -76,12 +74,8 @@ Finding find(simdjson::dom::element value, const KeyPath& path) {
 }
 
 std::optional<BadRecord> check_finding(const Finding& found, const std::string& key) {
-  if (found.state == Finding::State::kMissing) {
-    return BadRecord{BadRecordKind::kMissing, fmt::format("key \"{}\" is missing", key)};
-  }
-  if (found.state == Finding::State::kWrongType) {
-    return BadRecord{BadRecordKind::kType, fmt::format("the value of key \"{}\" is no string", key)};
-  }
+  if (found.state == Finding::State::kMissing) return missing_key(key);
+  if (found.state == Finding::State::kWrongType) return no_string(key);
   return std::nullopt;
 }
 
@@ -94,13 +88,12 @@ struct Keys {
 std::optional<BadRecord> take_texts(const Keys& keys, simdjson::dom::element root, const simdjson::dom::element* other,
                                     std::string& text) {
   text.clear();
-  if (!root.is_object()) return BadRecord{BadRecordKind::kType, "it is no JSON object"};
+  if (!root.is_object()) return no_object();
   for (std::size_t k = 0; k < keys.names.size(); ++k) {
     const Finding found = find(root, keys.paths[k]);
     if (auto bad = check_finding(found, keys.names[k])) return bad;
     if (other != nullptr && found.text != find(*other, keys.paths[k]).text) {
-      return BadRecord{BadRecordKind::kSurrogate,
-                       fmt::format("key \"{}\" holds a lone surrogate escape", keys.names[k])};
+      return lone_surrogate(keys.names[k]);
     }
     if (k > 0) text.push_back('\n');
     text += found.text;
@@ -126,33 +119,21 @@ std::string syntax_error_of(std::string_view line) {
 
 BadRecord refusal(simdjson::error_code error, std::string_view line) {
   const std::size_t invalid = find_invalid_utf8(line);
-  if (invalid != std::string_view::npos) {
-    return {BadRecordKind::kUtf8, fmt::format("it is not valid UTF-8 at byte {} of the line", invalid + 1)};
-  }
+  if (invalid != std::string_view::npos) return invalid_utf8(invalid);
   std::string why;
   if (error == simdjson::MEMALLOC) {
     throw EnvironmentError(
         fmt::format("not enough memory to parse a line of {} bytes; use fewer threads", line.size()));
   } else if (error == simdjson::DEPTH_ERROR) {
-    why = fmt::format("values are nested more than {} deep", kDeepest);
+    why = fmt::format("values are nested more than {} deep", kDeepestJson);
   } else if (error == simdjson::CAPACITY) {
     why = fmt::format("a line has {} bytes, expected less than 4 GiB", line.size());
-  } else if (line.starts_with(kByteOrderMark)) {
-    why = "a byte order mark belongs at the start of a file only";
+  } else if (starts_with_mark(line)) {
+    why = kMarkInside;
   } else {
     why = syntax_error_of(without_numbers_and_lone_surrogates(line, "\\ufffd"));
   }
-  return {BadRecordKind::kJson, "it is no JSON: " + (why.empty() ? std::string(simdjson::error_message(error)) : why)};
-}
-
-KeyPath parts_of(const std::string& key) {
-  KeyPath parts;
-  for (std::size_t begin = 0; begin <= key.size();) {
-    const std::size_t end = std::min(key.find('.', begin), key.size());
-    parts.push_back(key.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
+  return no_json(why.empty() ? simdjson::error_message(error) : why);
 }
 
 // Private characters first: there are more of the basic plane than a command line has room for.
@@ -185,8 +166,36 @@ std::string_view name_of(BadRecordKind kind) {
       return "type";
     case BadRecordKind::kSurrogate:
       return "surrogate";
+    case BadRecordKind::kSize:
+      return "size";
   }
   return "json";
+}
+
+BadRecord no_json(std::string_view why) { return {BadRecordKind::kJson, fmt::format("it is no JSON: {}", why)}; }
+
+BadRecord invalid_utf8(std::size_t at) { return {BadRecordKind::kUtf8, fmt::format("it is not valid UTF-8 at byte {} of the line", at + 1)}; }
+
+BadRecord no_object() { return {BadRecordKind::kType, "it is no JSON object"}; }
+
+BadRecord missing_key(const std::string& key) { return {BadRecordKind::kMissing, fmt::format("key \"{}\" is missing", key)}; }
+
+BadRecord no_string(const std::string& key) { return {BadRecordKind::kType, fmt::format("the value of key \"{}\" is no string", key)}; }
+
+BadRecord lone_surrogate(const std::string& key) {
+  return {BadRecordKind::kSurrogate, fmt::format("key \"{}\" holds a lone surrogate escape", key)};
+}
+
+bool starts_with_mark(std::string_view line) { return line.starts_with("\xef\xbb\xbf"); }
+
+std::vector<std::string> key_path(const std::string& key) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= key.size();) {
+    const std::size_t end = std::min(key.find('.', begin), key.size());
+    parts.push_back(key.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
 }
 
 bool is_blank_line(std::string_view line) { return std::all_of(line.begin(), line.end(), is_space); }
@@ -196,7 +205,7 @@ RecordParser::RecordParser(const std::vector<std::string>& keys) : keys_(keys), 
     throw ConfigError(fmt::format("expected 1 to {} keys, found {}", kMostKeys, keys.size()));
   }
   for (const std::string& key : keys) {
-    paths_.push_back(parts_of(key));
+    paths_.push_back(key_path(key));
     const KeyPath& parts = paths_.back();
     if (std::any_of(parts.begin(), parts.end(), [](const std::string& part) { return part.empty(); })) {
       throw ConfigError(fmt::format("a part of the key \"{}\" is empty", key));

@@ -11,13 +11,26 @@
 
 namespace convoy::data {
 
-enum class BadRecordKind : std::uint8_t { kJson, kUtf8, kMissing, kType, kSurrogate };
-std::string_view name_of(BadRecordKind kind);  // "json", "utf8", "missing", "type", "surrogate"
+enum class BadRecordKind : std::uint8_t { kJson, kUtf8, kMissing, kType, kSurrogate, kSize };
+std::string_view name_of(BadRecordKind kind);  // "json", "utf8", "missing", "type", "surrogate", "size"
 
 struct BadRecord {
   BadRecordKind kind = BadRecordKind::kJson;
   std::string reason;  // a clause for a message
 };
+
+BadRecord no_json(std::string_view why);
+BadRecord invalid_utf8(std::size_t at);  // an offset in the line
+BadRecord no_object();
+BadRecord missing_key(const std::string& key);
+BadRecord no_string(const std::string& key);
+BadRecord lone_surrogate(const std::string& key);
+
+constexpr std::size_t kDeepestJson = 1000;
+constexpr std::string_view kMarkInside = "a byte order mark belongs at the start of a file only";
+bool starts_with_mark(std::string_view line);
+
+std::vector<std::string> key_path(const std::string& key);  // "a.b" -> "a", "b"
 
 bool is_blank_line(std::string_view line);  // nothing but JSON white space
 
