@@ -94,6 +94,11 @@ bool is_of_interrupted_commit(const Path& prefix) {
   return false;
 }
 
+[[noreturn]] void refuse_more(const Path& prefix) {
+  throw DataError(fmt::format("{}: a dataset holds at most {} documents, and each at most that many tokens: split the input", prefix.string(),
+                              kMostDocuments));
+}
+
 void remove_quietly(const Path& path) {
   std::error_code ignored;
   std::filesystem::remove(path, ignored);
@@ -139,11 +144,24 @@ void PairFiles::publish() {
 }
 
 void DatasetWriter::add(std::span<const std::int32_t> ids) {
-  check(!ids.empty(), "a document without tokens is never written");
-  if (ids.size() > kMostDocuments || lengths_.size() >= kMostDocuments) {
-    throw DataError(fmt::format("{}: a dataset holds at most {} documents, and each at most that many tokens: split the input",
-                                prefix().string(), kMostDocuments));
-  }
+  begin(static_cast<std::int64_t>(ids.size()));
+  add_part(ids);
+}
+
+void DatasetWriter::begin(std::int64_t tokens) {
+  check(missing_ == 0, "a document is whole before the next begins");
+  check(tokens > 0, "a document without tokens is never written");
+  check_tokens(tokens, prefix());
+  if (lengths_.size() >= kMostDocuments) refuse_more(prefix());
+  lengths_.push_back(static_cast<std::int32_t>(tokens));
+  missing_ = tokens;
+  tokens_ += tokens;
+}
+
+void DatasetWriter::add_part(std::span<const std::int32_t> ids) {
+  if (ids.empty()) return;
+  missing_ -= static_cast<std::int64_t>(ids.size());
+  check(missing_ >= 0, "a document has as many tokens as it began with");
   largest_id_ = std::max(largest_id_, *std::max_element(ids.begin(), ids.end()));
   if (type() == TokenType::kU16) {
     check(largest_id_ <= kLargestU16, "u16 is refused for a vocabulary that it cannot hold");
@@ -151,8 +169,6 @@ void DatasetWriter::add(std::span<const std::int32_t> ids) {
   } else {
     files_.append(std::as_bytes(ids));
   }
-  lengths_.push_back(static_cast<std::int32_t>(ids.size()));
-  tokens_ += static_cast<std::int64_t>(ids.size());
 }
 
 // Part by part: a document may be as large as memory.
@@ -167,6 +183,7 @@ void DatasetWriter::append_narrow(std::span<const std::int32_t> ids) {
 }
 
 void DatasetWriter::prepare(const std::function<std::string(const PairSums&)>& metadata) {
+  check(missing_ == 0, "the last document is whole");
   const EachLength each = [this](const std::function<void(std::int32_t)>& take) {
     for (const std::int32_t length : lengths_) take(length);
   };
@@ -176,6 +193,10 @@ void DatasetWriter::prepare(const std::function<std::string(const PairSums&)>& m
 void DatasetWriter::commit(const std::function<std::string(const PairSums&)>& metadata) {
   prepare(metadata);
   publish();
+}
+
+void check_tokens(std::int64_t tokens, const Path& prefix) {
+  if (tokens > static_cast<std::int64_t>(kMostDocuments)) refuse_more(prefix);
 }
 
 void check_replaceable(const Path& prefix) {

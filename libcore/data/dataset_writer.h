@@ -69,6 +69,9 @@ class DatasetWriter {
 
   // One document, at least one token. DataError beyond 2^31 - 1 documents, or tokens in one of them.
   void add(std::span<const std::int32_t> ids);
+  // The same in parts: begin() with the document's tokens, then all of them. Nothing else comes between.
+  void begin(std::int64_t tokens);
+  void add_part(std::span<const std::int32_t> ids);
 
   const Path& prefix() const { return files_.prefix(); }
   TokenType type() const { return files_.type(); }
@@ -90,10 +93,13 @@ class DatasetWriter {
   std::vector<std::int32_t> lengths_;
   std::vector<std::uint16_t> narrow_;
   std::int64_t tokens_ = 0;
+  std::int64_t missing_ = 0;  // tokens of the last document that are to come
   std::int32_t largest_id_ = -1;
 };
 
 constexpr std::size_t kMostDocuments = std::numeric_limits<std::int32_t>::max();  // in a pair; in Megatron's readers an i32 counts them
+// DataError if a document has more tokens than that.
+void check_tokens(std::int64_t tokens, const Path& prefix);
 
 // Refuses (ConfigError) to replace tokens that have no metadata of ours: they may be another tool's only copy. What an interrupted
 // commit of ours leaves is an index alone, or tokens beside metadata that still have their temporary name: the latter are removed.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/data/encode_batch.h"
 
+#include <fmt/format.h>
+
 #include "libcore/base/checksum.h"
 #include "libcore/base/utf8.h"
 
@@ -17,6 +19,12 @@ std::size_t split_of(std::uint64_t hash, const std::vector<double>& thresholds) 
     if (at < thresholds[i]) return i;
   }
   return thresholds.empty() ? 0 : thresholds.size() - 1;
+}
+
+BadRecord too_large_for_library(std::int64_t bytes) {
+  return {BadRecordKind::kSize, fmt::format("its text has {} bytes, and with this tokenizer the SentencePiece library must encode it, which takes about a "
+                                            "hundred bytes of memory for each: at most {} MiB are given to it",
+                                            bytes, kMostBytesByLibrary >> 20)};
 }
 
 BatchEncoder::BatchEncoder(const Tokenizer& tokenizer, const EncodeOptions& options)
@@ -36,7 +44,11 @@ void BatchEncoder::add_document(std::string_view text, std::int64_t line, Tokeni
   const std::size_t first = out.ids.size();
   // A token has a byte at least. To grow would hold a large document's ids twice; what stays empty of the room takes no memory.
   if (text.size() > kLargeText) out.ids.reserve(first + text.size() + 2);
-  lane.encode(text, out.ids);
+  if (!add_ids(text, lane, out.ids)) {
+    out.ids.resize(begin);
+    out.bad.push_back({line, too_large_for_library(static_cast<std::int64_t>(text.size()))});
+    return;
+  }
   if (auto what = verification_.look_at(text, lane); what && !out.difference) out.difference = {line, std::move(*what)};
   out.bytes_text += static_cast<std::int64_t>(text.size());
   if (out.ids.size() == first) {
@@ -54,12 +66,30 @@ void BatchEncoder::add_document(std::string_view text, std::int64_t line, Tokeni
   out.documents.push_back({begin, out.ids.size(), split, key});
 }
 
+// False if only the library can encode the text, and it is too large for that.
+bool BatchEncoder::add_ids(std::string_view text, Tokenizer::Lane& lane, std::vector<std::int32_t>& ids) const {
+  if (text.size() <= kMostBytesByLibrary) {
+    lane.encode(text, ids);
+    return true;
+  }
+  if (!tokenizer_.streams()) return false;
+  Tokenizer::Stream stream(lane);
+  return stream.add(text, ids) && stream.finish(ids);
+}
+
 EncodedBatch BatchEncoder::encode(RawBatch& batch) const {
   EncodedBatch out;
   out.file = batch.file;
   out.lines = batch.lines;
   out.consumed = batch.consumed;
   out.bytes_in = static_cast<std::int64_t>(batch.bytes.size());
+  if (batch.part != RecordPart::kWhole) {
+    out.part = batch.part;
+    out.format = batch.format;
+    out.bytes = std::move(batch.bytes);
+    out.record = batch.records.front();
+    return out;
+  }
   const std::string_view bytes = batch.bytes;
   std::string text;
   Tokenizer::Lane lane(tokenizer_);

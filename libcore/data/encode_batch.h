@@ -22,6 +22,12 @@ struct BadLine {
 };
 
 struct EncodedBatch {
+  // Of a huge record's part no more than what was read (huge_record.h): its bytes, unless kWhole.
+  RecordPart part = RecordPart::kWhole;
+  RecordFormat format = RecordFormat::kText;
+  std::string bytes;
+  RawRecord record;
+
   struct Document {
     std::size_t begin = 0, end = 0;  // in `ids`
     std::size_t split = 0;
@@ -49,8 +55,14 @@ class BatchEncoder {
   BatchEncoder(const Tokenizer& tokenizer, const EncodeOptions& options);
   EncodedBatch encode(RawBatch& batch) const;  // const, and safe on many threads
 
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+  const EncoderVerification& verification() const { return verification_; }
+  bool hashes() const { return hashes_; }
+  const std::vector<double>& thresholds() const { return thresholds_; }
+
  private:
   void add_document(std::string_view text, std::int64_t line, Tokenizer::Lane& lane, EncodedBatch& out) const;
+  bool add_ids(std::string_view text, Tokenizer::Lane& lane, std::vector<std::int32_t>& ids) const;
 
   const Tokenizer& tokenizer_;
   EncoderVerification verification_;
@@ -58,6 +70,9 @@ class BatchEncoder {
   bool append_eos_, prepend_bos_, hashes_;
   std::vector<double> thresholds_;  // cumulative shares
 };
+
+// What is wrong with a text of more than kMostBytesByLibrary that only the library can encode.
+BadRecord too_large_for_library(std::int64_t bytes);
 
 // The split whose cumulative share exceeds hash / 2^64.
 std::size_t split_of(std::uint64_t hash, const std::vector<double>& thresholds);

@@ -82,6 +82,14 @@ void EncodeOutput::take(const EncodedBatch& batch) {
   report_.invalid_utf8 += batch.invalid_utf8;
 }
 
+void EncodeOutput::take(const HugeDocument& document) {
+  SplitOutput& output = *outputs_[document.split];
+  output.begin(document.tokens, document.key);
+  document.for_each_part([&output](std::span<const std::int32_t> ids) { output.add_part(ids); });
+  report_.tokens += document.tokens;
+  ++report_.documents;
+}
+
 std::string EncodeOutput::metadata(const SplitOutput& output, const PairSums& sums) const {
   const DatasetWriter& writer = output.writer();
   const auto& [options, tokenizer, files, plan] = origin_;

@@ -10,6 +10,7 @@
 
 #include "libcore/data/encode_batch.h"
 #include "libcore/data/encode_report.h"
+#include "libcore/data/huge_record.h"
 #include "libcore/data/split_output.h"
 
 namespace convoy::data {
@@ -29,6 +30,8 @@ class EncodeOutput {
 
   // In the order of the inputs. DataError for a bad record under kFail or beyond max_errors.
   void take(const EncodedBatch& batch);
+  // A document that is in none of them, at its place in the order.
+  void take(const HugeDocument& document);
 
   // After the last batch: counts duplicates, or drops them. `poll` throws to stop.
   void finish(const std::function<void()>& poll);

@@ -3,20 +3,36 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <optional>
 
 #include "libcore/base/error.h"
 #include "libcore/data/encode_batch.h"
 #include "libcore/data/encode_checks.h"
 #include "libcore/data/encode_output.h"
+#include "libcore/data/huge_record.h"
 #include "libcore/data/ordered_pipeline.h"
 
 namespace convoy::data {
 namespace {
 
 constexpr std::size_t kBytesInFlight = std::size_t{48} << 20;
+constexpr std::size_t kBytesInFlightToLibrary = std::size_t{512} << 20;
 constexpr std::size_t kBytesOfABatch = std::size_t{64} << 10;  // bookkeeping and ids of a small one
+
+// The library takes a hundred bytes for each of a text, of which no more than so many are in flight then.
+constexpr std::size_t kBytesOfLibrary = 100;
+
+// Of the bytes that a batch holds until it is written.
+std::size_t weight_of(const RawBatch& batch, const Tokenizer& tokenizer) {
+  std::size_t longest = 0;
+  if (!tokenizer.streams()) {
+    for (const RawRecord& record : batch.records) longest = std::max(longest, record.end - record.begin);
+  }
+  return batch.bytes.size() + kBytesOfABatch + kBytesOfLibrary * std::min(longest, kMostBytesByLibrary);
+}
 
 struct StopReading {
   std::atomic<bool>& stopping;
@@ -35,16 +51,23 @@ void encode_files(const EncodeOptions& options, const Tokenizer& tokenizer, cons
   RecordReader reader(files, options.read, [&stopping] {
     if (stopping) throw EnvironmentError("the run has ended; nothing more is read");
   });
+  HugeRecords huge_records(encoder, options, hooks.poll);
+  std::optional<HugeDocument> huge;
   const auto take = [&](const EncodedBatch& batch) {
-    output.take(batch);
+    if (batch.part == RecordPart::kWhole) {
+      output.take(batch);
+    } else {
+      output.take(huge_records.take(batch, huge));
+      if (huge) output.take(*huge);
+    }
     if (hooks.progress) hooks.progress(batch.consumed, total, output.report().tokens);
   };
   OrderedPipeline<RawBatch, EncodedBatch> pipeline({.source = [&](RawBatch& batch) { return reader.next(batch); },
                                                     .work = [&](RawBatch& batch) { return encoder.encode(batch); },
                                                     .sink = take,
-                                                    .weight = [](const RawBatch& b) { return b.bytes.size() + kBytesOfABatch; },
+                                                    .weight = [&](const RawBatch& b) { return weight_of(b, tokenizer); },
                                                     .poll = hooks.poll},
-                                                   kBytesInFlight);
+                                                   tokenizer.streams() ? kBytesInFlight : kBytesInFlightToLibrary);
   // Destroyed before the pipeline, whose reader may wait for a pipe that stays open.
   const StopReading stop{stopping};
   pipeline.run(options.threads);

@@ -10,7 +10,6 @@
 namespace convoy::data {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 10;  // the library slows down on long texts
 constexpr std::size_t kShownBefore = 40, kShown = 120;     // bytes of text
 constexpr std::size_t kShownIds = 8;
 
@@ -38,7 +37,7 @@ std::string difference_text(std::string_view text, const std::vector<std::int32_
 std::optional<std::string> EncoderVerification::look_at(std::string_view text, Tokenizer::Lane& lane) const {
   if (every_ == 0 || !tokenizer_.left_to_library().empty()) return std::nullopt;
   if (documents_.fetch_add(1, std::memory_order_relaxed) % every_ != 0) return std::nullopt;
-  text = text.substr(0, kMostBytes);
+  text = text.substr(0, kVerifiedBytes);
   std::vector<std::int32_t> own, library;
   lane.encode(text, own);
   tokenizer_.encode_by_library(text, library);

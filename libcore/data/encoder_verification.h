@@ -13,6 +13,8 @@
 
 namespace convoy::data {
 
+constexpr std::size_t kVerifiedBytes = std::size_t{64} << 10;  // of a text: the library slows down on long ones
+
 // Takes every `every`-th document, the first one included, whichever thread it meets; 0: none. Of long ones the first 64 KiB.
 class EncoderVerification {
  public:

@@ -8,13 +8,12 @@
 
 #include "libcore/base/error.h"
 #include "libcore/data/byte_stream.h"
-#include "libcore/data/json_record.h"
 
 namespace convoy::data {
 namespace {
 
-constexpr std::size_t kReadBytes = std::size_t{256} << 10;
 constexpr std::size_t kLeastReadBytes = 512;
+constexpr std::size_t kMarkBytes = 4, kSniffedBytes = 4096;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::size_t kNowhere = std::string_view::npos;
 
@@ -47,27 +46,16 @@ void refuse_utf16(std::string_view content, const std::string& name, RecordForma
   throw DataError(fmt::format("{}: the file is UTF-16 (or UTF-32), expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8", name));
 }
 
-bool blank(std::string_view line) { return line.find_first_not_of(kBlanks) == kNowhere; }
-
-// Behind the last newline that ends a blank line and lies at or after `from`; kNowhere if there is none.
-std::size_t behind_last_blank_line(std::string_view bytes, std::size_t from) {
-  for (std::size_t end = bytes.rfind('\n'); end != kNowhere && end >= from;) {
-    const std::size_t before = end == 0 ? kNowhere : bytes.rfind('\n', end - 1);
-    const std::size_t begin = before == kNowhere ? 0 : before + 1;
-    if (blank(bytes.substr(begin, end - begin))) return end + 1;
-    end = before;
+RecordEnds ends_of(DocumentSeparator separator) {
+  switch (separator) {
+    case DocumentSeparator::kFile:
+      return RecordEnds::kNever;
+    case DocumentSeparator::kLine:
+      return RecordEnds::kLine;
+    case DocumentSeparator::kBlankLine:
+      return RecordEnds::kBlankLine;
   }
-  return kNowhere;
-}
-
-struct Line {
-  std::size_t begin, end, next;  // without the newline; where the next line starts
-};
-
-Line line_at(std::string_view bytes, std::size_t begin) {
-  const std::size_t newline = bytes.find('\n', begin);
-  if (newline == kNowhere) return {begin, bytes.size(), bytes.size()};
-  return {begin, newline, newline + 1};
+  return RecordEnds::kNever;
 }
 
 }  // namespace
@@ -86,19 +74,20 @@ struct RecordReader::State {
   std::size_t file = 0;             // the one that is open, or comes next
   std::optional<ByteStream> stream;
   RecordFormat format = RecordFormat::kText;
+  RecordEnds ends = RecordEnds::kNever;
   std::string held;                 // bytes read that are in no batch yet
+  std::size_t scanned = 0;          // of those: no record ends there
   bool at_end = false;              // the file has nothing beyond what is held
   std::int64_t line = 1;            // of the first byte held
+  std::int64_t huge_line = 0;       // where the record starts whose parts are handed out; 0: none
   std::int64_t finished = 0;        // bytes of the files that are read to their end
 
   std::string name() const { return files[file].name == "-" ? "standard input" : files[file].name; }
-  bool whole_file() const { return format == RecordFormat::kText && options.separator == DocumentSeparator::kFile; }
-  bool by_blank_lines() const { return format == RecordFormat::kText && options.separator == DocumentSeparator::kBlankLine; }
 
   // As much as a small plain file has, and a byte more, which shows that it ends: of many small files each would cost a whole block.
   std::size_t block_bytes() const {
     const auto known = static_cast<std::size_t>(files[file].bytes_to_read());
-    return held.empty() && known > 0 ? std::min(kReadBytes, std::max(known + 1, kLeastReadBytes)) : kReadBytes;
+    return held.empty() && known > 0 ? std::min(options.read_bytes, std::max(known + 1, kLeastReadBytes)) : options.read_bytes;
   }
 
   // True if there was anything left to read.
@@ -111,64 +100,25 @@ struct RecordReader::State {
     return held.size() > before;
   }
 
+  // Enough to see marks, and what standard input is.
+  void read_start() {
+    const bool sniff = files[file].name == "-" && options.format == "auto";
+    while ((held.size() < kMarkBytes || (sniff && held.size() < kSniffedBytes)) && grow()) {
+    }
+  }
+
   void open() {
     stream.emplace(files[file], while_waiting);
     held.clear();
+    scanned = 0;
     at_end = false;
     line = 1;
-    grow();
-    format = format_of(files[file], options, std::string_view(held).substr(0, 4096));
+    read_start();
+    format = format_of(files[file], options, std::string_view(held).substr(0, kSniffedBytes));
+    ends = format == RecordFormat::kJsonl ? RecordEnds::kJsonLine : ends_of(options.separator);
     if (files[file].range && files[file].range->begin > 0) return;  // what marks the start of a file is data elsewhere
     refuse_utf16(held, name(), format);
     if (held.starts_with(kByteOrderMark)) held.erase(0, kByteOrderMark.size());
-  }
-
-  // Where the complete records at or after `from` end; kNowhere if none does.
-  std::size_t complete(std::size_t from) const {
-    if (whole_file()) return kNowhere;
-    if (by_blank_lines()) return behind_last_blank_line(held, from);
-    const std::size_t newline = std::string_view(held).substr(from).rfind('\n');
-    return newline == kNowhere ? kNowhere : from + newline + 1;
-  }
-
-  void cut_lines(RawBatch& batch) {
-    const bool json = format == RecordFormat::kJsonl;
-    for (std::size_t at = 0; at < batch.bytes.size(); ++line) {
-      const Line found = line_at(batch.bytes, at);
-      at = found.next;
-      const std::string_view text = std::string_view(batch.bytes).substr(found.begin, found.end - found.begin);
-      if (json && is_blank_line(text)) continue;
-      const bool strip = !json && text.ends_with('\r');
-      batch.records.push_back({found.begin, found.end - (strip ? 1 : 0), line});
-    }
-  }
-
-  void cut_paragraphs(RawBatch& batch) {
-    RawRecord open;
-    for (std::size_t at = 0; at < batch.bytes.size(); ++line) {
-      const Line found = line_at(batch.bytes, at);
-      at = found.next;
-      const bool is_blank = blank(std::string_view(batch.bytes).substr(found.begin, found.end - found.begin));
-      if (is_blank && open.line > 0) batch.records.push_back(open);
-      if (is_blank) {
-        open = {};
-      } else if (open.line == 0) {
-        open = {found.begin, found.end, line};
-      } else {
-        open.end = found.end;
-      }
-    }
-    if (open.line > 0) batch.records.push_back(open);
-  }
-
-  void cut(RawBatch& batch) {
-    if (whole_file()) {
-      batch.records.push_back({0, batch.bytes.size(), 1});
-    } else if (by_blank_lines()) {
-      cut_paragraphs(batch);
-    } else {
-      cut_lines(batch);
-    }
   }
 
   void close() {
@@ -177,8 +127,9 @@ struct RecordReader::State {
     ++file;
   }
 
-  // Takes the first `size` bytes held as a batch.
-  void hand_out(std::size_t size, RawBatch& batch) {
+  // Takes the first `size` bytes held.
+  void take(std::size_t size, RawBatch& batch) {
+    batch.part = RecordPart::kWhole;
     batch.file = file;
     batch.format = format;
     batch.records.clear();
@@ -186,10 +137,42 @@ struct RecordReader::State {
     held.resize(size);
     batch.bytes = std::move(held);
     held = std::move(rest);
-    const std::int64_t first = line;
-    cut(batch);
-    batch.lines = line - first;
+    scanned = 0;
     batch.consumed = finished + stream->consumed();
+  }
+
+  void hand_out(std::size_t size, RawBatch& batch) {
+    take(size, batch);
+    scanned = held.size();
+    batch.lines = cut_records(ends, batch.bytes, line, batch.records);
+    line += batch.lines;
+  }
+
+  void hand_out_part(RecordPart part, RecordEnd found, RawBatch& batch) {
+    take(found.next, batch);
+    if (part == RecordPart::kFirst) huge_line = line;
+    batch.part = part;
+    batch.records.push_back({0, found.text_end, huge_line});
+    batch.lines = ends == RecordEnds::kNever ? 0 : std::count(batch.bytes.begin(), batch.bytes.end(), '\n');
+    line += batch.lines;
+  }
+
+  // The next part of the record that `held` goes on with.
+  void next_part(RawBatch& batch) {
+    while (true) {
+      if (const auto found = first_end(ends, held)) {
+        hand_out_part(RecordPart::kLast, *found, batch);
+        break;
+      }
+      if (const std::size_t certain = certain_bytes(ends, held, true); certain > 0) return hand_out_part(RecordPart::kMiddle, {certain, certain}, batch);
+      if (grow()) continue;
+      const bool open_line = ends != RecordEnds::kNever && !held.ends_with('\n');
+      hand_out_part(RecordPart::kLast, {end_at_file_end(ends, held), held.size()}, batch);
+      batch.lines += open_line ? 1 : 0;
+      close();
+      break;
+    }
+    huge_line = 0;
   }
 };
 
@@ -205,17 +188,24 @@ bool RecordReader::next(RawBatch& batch) {
   State& s = *state_;
   while (s.file < s.files.size()) {
     if (!s.stream) s.open();
-    std::size_t scanned = 0, end = s.held.size() >= kReadBytes ? s.complete(0) : kNowhere;
-    while (end == kNowhere) {
-      scanned = s.held.size();
-      if (!s.grow()) break;
-      end = s.complete(scanned);
-    }
-    if (end != kNowhere) {
-      s.hand_out(end, batch);
+    if (s.huge_line > 0) {
+      s.next_part(batch);
       return true;
     }
-    const bool any = !s.held.empty() || s.whole_file();  // an empty text file is an empty document
+    const std::optional<std::size_t> end = behind_last_record(s.ends, s.held, s.scanned);
+    if (end) {
+      s.hand_out(*end, batch);
+      return true;
+    }
+    s.scanned = s.held.size();
+    if (s.held.size() >= s.options.huge_record) {
+      if (const std::size_t certain = certain_bytes(s.ends, s.held, false); certain > 0) {
+        s.hand_out_part(RecordPart::kFirst, {certain, certain}, batch);
+        return true;
+      }
+    }
+    if (s.grow()) continue;
+    const bool any = !s.held.empty() || s.ends == RecordEnds::kNever;  // an empty text file is an empty document
     if (any) s.hand_out(s.held.size(), batch);
     s.close();
     if (any) return true;

@@ -1,38 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/data/split_output.h"
 
+#include <algorithm>
 #include <system_error>
 
 namespace convoy::data {
 namespace {
 
-constexpr std::int64_t kPollEvery = 1 << 12;
+constexpr std::int64_t kPollEvery = 1 << 12;   // documents
+constexpr std::int64_t kPart = 1 << 18;        // tokens in memory at once
 
 template <class T>
 std::span<const std::byte> bytes_of(const T& value) {
   return std::as_bytes(std::span(&value, 1));
 }
 
-// The documents of a spool one after another; `ids` is theirs until the next.
+// The documents of a spool one after another.
 class Spooled {
  public:
   Spooled(const ScratchFile& file, TokenType type) : reader_(file), type_(type) {}
 
-  std::span<const std::int32_t> next() {
+  std::int64_t next_length() {
     std::int32_t length = 0;
     reader_.read(std::as_writable_bytes(std::span(&length, 1)));
-    ids_.resize(static_cast<std::size_t>(length));
-    if (type_ == TokenType::kI32) {
-      reader_.read(std::as_writable_bytes(std::span(ids_)));
-    } else {
-      narrow_.resize(ids_.size());
-      reader_.read(std::as_writable_bytes(std::span(narrow_)));
-      ids_.assign(narrow_.begin(), narrow_.end());
+    return length;
+  }
+
+  // All of the document's ids, in blocks.
+  template <class Take>
+  void for_each_part(std::int64_t length, const Take& take) {
+    while (length > 0) {
+      ids_.resize(static_cast<std::size_t>(std::min(length, kPart)));
+      read_ids();
+      take(std::span<const std::int32_t>(ids_));
+      length -= static_cast<std::int64_t>(ids_.size());
     }
-    return ids_;
   }
 
  private:
+  void read_ids() {
+    if (type_ == TokenType::kI32) return reader_.read(std::as_writable_bytes(std::span(ids_)));
+    narrow_.resize(ids_.size());
+    reader_.read(std::as_writable_bytes(std::span(narrow_)));
+    std::copy(narrow_.begin(), narrow_.end(), ids_.begin());
+  }
+
   ScratchReader reader_;
   TokenType type_;
   std::vector<std::int32_t> ids_;
@@ -54,6 +66,11 @@ SplitOutput::SplitOutput(const Path& prefix, TokenType type, const EncodeOptions
 }
 
 void SplitOutput::add(std::span<const std::int32_t> ids, const TextKey& key) {
+  begin(static_cast<std::int64_t>(ids.size()), key);
+  add_part(ids);
+}
+
+void SplitOutput::begin(std::int64_t tokens, const TextKey& key) {
   text_bytes_ += key.text_bytes;
   if (hashes_) {
     hashes_->write(bytes_of(key));
@@ -61,15 +78,15 @@ void SplitOutput::add(std::span<const std::int32_t> ids, const TextKey& key) {
   }
   if (keys_) keys_->write(bytes_of(key));
   if (tokens_) {
-    spool(ids);
+    check_tokens(tokens, writer_.prefix());
+    tokens_->write(bytes_of(static_cast<std::int32_t>(tokens)));
   } else {
-    writer_.add(ids);
+    writer_.begin(tokens);
   }
 }
 
-void SplitOutput::spool(std::span<const std::int32_t> ids) {
-  const auto length = static_cast<std::int32_t>(ids.size());
-  tokens_->write(bytes_of(length));
+void SplitOutput::add_part(std::span<const std::int32_t> ids) {
+  if (!tokens_) return writer_.add_part(ids);
   if (writer_.type() == TokenType::kI32) {
     tokens_->write(std::as_bytes(ids));
   } else {
@@ -94,13 +111,15 @@ void SplitOutput::copy(const Duplicates& duplicates, FoundDuplicates& found, con
   Spooled spooled(*tokens_, writer_.type());
   for (std::int64_t document = 0; document < static_cast<std::int64_t>(duplicates.is_duplicate.size()); ++document) {
     if (poll && document % kPollEvery == 0) poll();
-    const std::span<const std::int32_t> ids = spooled.next();
-    if (!duplicates.contains(document)) {
-      writer_.add(ids);
-      continue;
-    }
-    ++found.dropped_documents;
-    found.dropped_tokens += static_cast<std::int64_t>(ids.size());
+    const std::int64_t length = spooled.next_length();
+    const bool dropped = duplicates.contains(document);
+    if (!dropped) writer_.begin(length);
+    spooled.for_each_part(length, [&](std::span<const std::int32_t> ids) {
+      if (poll && length > kPart) poll();
+      if (!dropped) writer_.add_part(ids);
+    });
+    found.dropped_documents += dropped ? 1 : 0;
+    found.dropped_tokens += dropped ? length : 0;
   }
   found.dropped_text_bytes = duplicates.text_bytes;
   text_bytes_ -= duplicates.text_bytes;

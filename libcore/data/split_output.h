@@ -31,6 +31,9 @@ class SplitOutput {
   SplitOutput(const Path& prefix, TokenType type, const EncodeOptions& options, bool is_shard);
 
   void add(std::span<const std::int32_t> ids, const TextKey& key);
+  // The same in parts: begin() with the document's tokens, then all of them.
+  void begin(std::int64_t tokens, const TextKey& key);
+  void add_part(std::span<const std::int32_t> ids);
 
   // After the last document, and before prepare(): finds the duplicates, and drops them if that is asked for.
   FoundDuplicates finish(const std::function<void()>& poll);
@@ -44,7 +47,6 @@ class SplitOutput {
   std::int64_t text_bytes() const { return text_bytes_; }  // of the pair's documents
 
  private:
-  void spool(std::span<const std::int32_t> ids);
   void copy(const Duplicates& duplicates, FoundDuplicates& found, const std::function<void()>& poll);
 
   DatasetWriter writer_;

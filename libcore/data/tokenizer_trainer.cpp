@@ -107,7 +107,9 @@ SentenceSample read_sentences(const TrainTokenizerOptions& options, const ReadPr
   std::int64_t total = 0;
   for (const InputFile& file : files) total += file.bytes;
   const RecordParser parser(options.keys);
-  RecordReader reader(files, options.read);
+  ReadOptions read = options.read;
+  read.huge_record = kNoHugeRecords;  // sentences are taken from whole lines
+  RecordReader reader(files, read);
   SentenceSample sample(options.sample_bytes, options.seed);
   RawBatch batch;
   std::string text;

@@ -136,6 +136,30 @@ TEST(DatasetWriter, RefusesAPlaceThatIsNone) {
   EXPECT_THROW(DatasetWriter(folder / "none/x", TokenType::kU16), Error);
 }
 
+TEST(DatasetWriter, ADocumentInPartsIsTheSameDocument) {
+  const TemporaryFolder folder;
+  const std::vector<std::int32_t> ids{5, 6, 7, 8, 9}, more{1};
+  const auto metadata = [](const PairSums&) { return std::string("{}"); };
+  DatasetWriter whole(folder / "whole", TokenType::kU16), parts(folder / "parts", TokenType::kU16);
+  whole.add(ids);
+  whole.add(more);
+  whole.commit(metadata);
+  parts.begin(5);
+  parts.add_part(std::span(ids).first(2));
+  parts.add_part(std::span(ids).first(0));
+  EXPECT_THROW(parts.begin(1), InternalError) << "the document is not whole";
+  parts.add_part(std::span(ids).subspan(2));
+  parts.add(more);
+  parts.commit(metadata);
+  for (const char* end : {".bin", ".idx"}) EXPECT_EQ(golden::content(folder / ("parts" + std::string(end))), golden::content(folder / ("whole" + std::string(end))));
+}
+
+TEST(DatasetWriter, RefusesADocumentOfMoreTokensThanAnIndexCounts) {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "x", TokenType::kU16);
+  EXPECT_THAT(golden::message_of<DataError>([&] { writer.begin(std::int64_t{1} << 31); }), HasSubstr("at most 2147483647"));
+}
+
 TEST(CheckReplaceable, RefusesTokensWithoutMetadataOnly) {
   const TemporaryFolder folder;
   EXPECT_NO_THROW(check_replaceable(folder / "x"));

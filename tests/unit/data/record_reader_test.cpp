@@ -5,6 +5,7 @@
 
 #include "golden.h"
 #include "libcore/base/error.h"
+#include "libcore/data/json_record.h"
 
 namespace convoy::data {
 namespace {
@@ -91,6 +92,74 @@ TEST_F(RecordReaderTest, BlocksOfTheReaderDoNotShow) {
   EXPECT_TRUE(records(text, blank_line) == paragraphs);
   const std::string huge = std::string(3'000'000, 'h');
   EXPECT_THAT(records("a\n" + huge + "\nb", line), ElementsAre(Record{"a", 1}, Record{huge, 2}, Record{"b", 3}));
+}
+
+struct Read {
+  std::vector<Record> records;
+  std::int64_t lines = 0, bytes = 0;
+  bool operator==(const Read&) const = default;
+};
+
+void PrintTo(const Read& read, std::ostream* out) { *out << testing::PrintToString(read.records) << ", " << read.lines << " lines, " << read.bytes << " bytes"; }
+
+// The text of a record that comes in parts is put together. `parts` counts them.
+Read read_all(const Path& path, const ReadOptions& options, std::int64_t& parts) {
+  RecordReader reader({{path.string(), 0}}, options);
+  Read read;
+  RawBatch batch;
+  while (reader.next(batch)) {
+    read.lines += batch.lines;
+    read.bytes += static_cast<std::int64_t>(batch.bytes.size());
+    for (const RawRecord& r : batch.records) {
+      const std::string text = batch.bytes.substr(r.begin, r.end - r.begin);
+      const bool goes_on = batch.part == RecordPart::kMiddle || batch.part == RecordPart::kLast;
+      if (goes_on && read.records.back().line == r.line) {
+        read.records.back().text += text;
+      } else {
+        EXPECT_FALSE(goes_on);
+        read.records.push_back({text, r.line});
+      }
+    }
+    parts += batch.part != RecordPart::kWhole ? 1 : 0;
+    const bool blank_json = batch.part == RecordPart::kLast && batch.format == RecordFormat::kJsonl && is_blank_line(read.records.back().text);
+    if (blank_json) read.records.pop_back();
+  }
+  return read;
+}
+
+// Against the same records whole.
+TEST_F(RecordReaderTest, ARecordInPartsIsTheSameRecord) {
+  const std::string alphabet = "aab \t\r\r\n\n\n\f{";
+  std::uint64_t state = 5;
+  const auto random = [&] { return (state = state * 6364136223846793005u + 1442695040888963407u) >> 33; };
+  std::int64_t parts = 0, none = 0;
+  for (int round = 0; round < 400; ++round) {
+    std::string text = round % 10 == 0 ? "\xef\xbb\xbf" : "";
+    for (std::uint64_t n = random() % 40; n > 0; --n) text.push_back(alphabet[random() % alphabet.size()]);
+    const Path path = folder.write("x", text);
+    for (ReadOptions options : {jsonl, file, line, blank_line}) {
+      const Read expected = read_all(path, options, none);
+      options.read_bytes = 1 + random() % 6;
+      options.huge_record = 1 + random() % 12;
+      ASSERT_EQ(read_all(path, options, parts), expected) << testing::PrintToString(text) << ", " << options.format << ' ' << static_cast<int>(options.separator)
+                                                          << ", blocks of " << options.read_bytes << ", parts from " << options.huge_record << " on";
+    }
+  }
+  EXPECT_EQ(none, 0);
+  EXPECT_GT(parts, 3000);
+}
+
+// What is held at once, of a record that is much larger.
+TEST_F(RecordReaderTest, PartsAreNoLargerThanTheLimitAndTwoBlocks) {
+  const std::string text(100'000, 'x');
+  const Path path = folder.write("x", text + "\n" + text + "\n");
+  for (ReadOptions options : {jsonl, file, line, blank_line}) {
+    options.read_bytes = 1000;
+    options.huge_record = 5000;
+    RecordReader reader({{path.string(), 0}}, options);
+    RawBatch batch;
+    while (reader.next(batch)) EXPECT_LE(batch.bytes.size(), 7000u);
+  }
 }
 
 TEST_F(RecordReaderTest, AutomaticFormatGoesByTheName) {
