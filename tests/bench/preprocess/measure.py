@@ -2,9 +2,11 @@
 """Rates of tools over rounds, children with their CPU time, parts of the corpus, and ids compared (for compare.py)."""
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -33,14 +35,20 @@ class Rates:
 
 def run_measured(command, **arguments):
     """(CPU seconds, wall seconds, peak MB) of a child."""
-    start = time.perf_counter()
-    child = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **arguments)
-    error = child.stderr.read()
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode != 0:
-        sys.exit(f"{command[0]}: code {child.returncode}: {error.decode()[-1000:]}")
-    return usage.ru_utime + usage.ru_stime, time.perf_counter() - start, usage.ru_maxrss / 1000
+    start, peak = time.perf_counter(), 0
+    with tempfile.TemporaryFile() as errors:
+        child = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=errors, **arguments)
+        # What the kernel says of an ended child counts the memory of the Python that it was forked from.
+        while (ended := os.wait4(child.pid, os.WNOHANG))[0] == 0:
+            found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{child.pid}/status").read_text())
+            peak = int(found[1]) / 1000 if found else peak
+            time.sleep(0.005)
+        _, status, usage = ended
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode != 0:
+            errors.seek(0)
+            sys.exit(f"{command[0]}: code {child.returncode}: {errors.read().decode()[-1000:]}")
+    return usage.ru_utime + usage.ru_stime, time.perf_counter() - start, peak
 
 
 class Slice:
