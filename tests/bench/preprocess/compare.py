@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tokenizing and preprocessing beside what others use, in one run, interleaved.
 
-    compare.py FOLDER [--build build/release] [--part bpe unigram pipeline shapes] [--mb 100] [--slow-mb 12] [--rounds 3] [--threads 1]
+    compare.py FOLDER [--build build/release] [--part NAME ...] [--mb 100] [--slow-mb 12] [--rounds 3] [--threads 1]
 
 FOLDER gets the corpus (corpus.py) and the peers (prepare.py) once. In each round every tool has its turn; who begins changes from round to
 round. Fast tools read the first --mb of the corpus each time, slow ones other --slow-mb of it each round. Rates are MB of text a second: of
@@ -10,7 +10,7 @@ CPU time with one thread, of wall time with several; medians, with the lowest an
 document, with those of convoy-preprocess --verify-encoder 1, which ends with an error where it differs from the library. What cannot be
 had here is named and left out. Needs a build with -DCONVOY_BUILD_BENCHES=ON, zstd, and Python's venv; the megatron row wants torch.
 
-parts: bpe and unigram, ids a thread; pipeline, JSONL.zst to a pair beside the encoder alone; shapes, a million documents of 100 bytes and
+parts: bpe, unigram and json (byte-level BPE of a tokenizer.json), ids a thread; pipeline, JSONL.zst to a pair beside the encoder alone; shapes, a million documents of 100 bytes and
 100,000 files.
 """
 import argparse
@@ -24,13 +24,14 @@ from measure import cut_slices
 from pipelines import run_pipeline, run_shapes
 
 HERE = Path(__file__).resolve().parent
+PARTS = ["bpe", "unigram", "json", "pipeline", "shapes"]
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--build", type=Path, default=HERE.parents[2] / "build" / "release")
-    parser.add_argument("--part", nargs="+", choices=["bpe", "unigram", "pipeline", "shapes"], default=["bpe", "unigram", "pipeline", "shapes"])
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--mb", type=int, default=100)
     parser.add_argument("--slow-mb", type=int, default=12)
     parser.add_argument("--rounds", type=int, default=3)
@@ -56,6 +57,8 @@ def main():
         Encoding(o, bpe, ["sentencepiece", "tokenizers", "gigatoken"], slices).run()
     if "unigram" in o.part:
         Encoding(o, prepare.unigram_model(o.folder, o.program), ["sentencepiece"], slices).run()
+    if "json" in o.part:
+        Encoding(o, prepare.byte_level_model(o.folder), ["tokenizers", "tiktoken", "gigatoken"], slices, reference="tokenizers").run()
     if "pipeline" in o.part:
         run_pipeline(o, bpe, slices)
     if "shapes" in o.part:

@@ -14,11 +14,14 @@ HERE = Path(__file__).resolve().parent
 class Encoding:
     """The part that turns texts of one model into ids."""
 
-    def __init__(self, o, model, peers, slices):
+    def __init__(self, o, model, peers, slices, reference="spm_encode"):
+        self.ratio_to = reference
         self.o, self.model, self.slices, self.rates, self.documents = o, model, slices, Rates(), {}
         self.reference = [one.reference(o, model, 1) for one in slices]
         self.head_reference = o.head.reference(o, model, 1000)
         self.tools = [self.own, *(lambda r, peer=peer: self.peer(peer, r) for peer in peers)]
+        if model.suffix == ".json":
+            return
         if o.spm:
             self.tools.append(self.spm_encode)
         else:
@@ -29,13 +32,13 @@ class Encoding:
             for tool in self.tools[r % len(self.tools):] + self.tools[:r % len(self.tools)]:
                 tool(r)
         unit = "CPU second, one thread" if self.o.threads == 1 else f"second, {self.o.threads} threads"
-        self.rates.print(f"{self.model.name}: MB of text a {unit}", "spm_encode")
+        self.rates.print(f"{self.model.name}: MB of text a {unit}", next((name for name in self.rates.of if name.startswith(self.ratio_to)), ""))
 
     def own(self, _):
         o = self.o
         text = subprocess.run([str(o.bench), str(self.model), str(o.corpus), str(o.mb), "1", str(o.threads)], capture_output=True, text=True).stdout
         exact = re.search(r"(\d+) differ from", text)
-        for name, label in (("cold", "convoy, cold"), ("repeated", "convoy, repeated"), ("library", "the library a document, C++"),
+        for name, label in (("cold", "convoy, cold"), ("repeated", "convoy, repeated"), ("library", "our slow reference" if self.model.suffix == ".json" else "the library a document, C++"),
                             (f"{o.threads} threads", "convoy, cold")):
             found = re.search(rf"^{name} .* ([\d.]+) MB/s", text, re.M)
             if found:

@@ -93,6 +93,25 @@ def gigatoken_files(model, corpus, threads, passes):
     timed(passes, lambda: tokenizer.encode_files(module.JsonlFileSource([corpus]), parallel=threads > 1))
 
 
+def byte_of():
+    """The byte that each character of a byte-level vocabulary stands for."""
+    shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [byte for byte in range(256) if byte not in shown]
+    return {chr(byte): byte for byte in shown} | {chr(256 + i): byte for i, byte in enumerate(hidden)}
+
+
+def tiktoken(model, corpus, threads, passes):
+    from tiktoken import Encoding
+
+    with open(model, encoding="utf-8") as file:
+        described = json.load(file)
+    byte, special = byte_of(), {token["content"] for token in described["added_tokens"]}
+    ranks = {bytes(byte[c] for c in piece): rank for piece, rank in described["model"]["vocab"].items() if piece not in special}
+    encoding = Encoding("peer", pat_str=described["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"], mergeable_ranks=ranks, special_tokens={})
+    texts = texts_of(corpus)
+    return timed(passes, lambda: encoding.encode_ordinary_batch(texts, num_threads=threads))
+
+
 def load_in_worker(model):
     global worker_model
     from sentencepiece import SentencePieceProcessor
@@ -128,7 +147,7 @@ def megatron(model, corpus, threads, passes):
 
 
 TOOLS = {"sentencepiece": ("sentencepiece", sentencepiece), "tokenizers": ("tokenizers", tokenizers), "gigatoken": ("gigatoken", gigatoken),
-         "gigatoken-files": ("gigatoken", gigatoken_files), "megatron": ("megatron-core", megatron)}
+         "tiktoken": ("tiktoken", tiktoken), "gigatoken-files": ("gigatoken", gigatoken_files), "megatron": ("megatron-core", megatron)}
 
 
 def main():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What compare.py needs beside the build, made once in its folder: a tokenizer that people use, the peers, a unigram model."""
+import json
 import subprocess
 import sys
 import venv
@@ -43,6 +44,30 @@ def unigram_model(folder, program):
     if not model.exists():
         subprocess.run([program, "train-tokenizer", folder / "corpus.jsonl", "--model", "unigram", "--sample-bytes", "16MB", "--out",
                         model.with_suffix("")], check=True)
+    return model
+
+
+# The pattern that Llama 3's tokenizer splits by; it is part of every such tokenizer.json.
+LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+
+
+def byte_level_model(folder):
+    """A tokenizer.json of 32,000 pieces, trained by the tokenizers library on the first lines of the corpus."""
+    model = folder / "bytelevel.json"
+    if not model.exists():
+        from itertools import islice
+
+        from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(LLAMA3), "isolated"),
+                                                           pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+        tokenizer.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(vocab_size=32000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), special_tokens=["<|end_of_text|>"],
+                                      show_progress=False)
+        with open(folder / "corpus.jsonl", encoding="utf-8") as lines:
+            tokenizer.train_from_iterator((json.loads(line)["text"] for line in islice(lines, 20_000)), trainer)
+        tokenizer.save(str(model))
     return model
 
 
