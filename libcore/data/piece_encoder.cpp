@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <utility>
 
 #include "libcore/base/checksum.h"
 
@@ -152,18 +153,19 @@ PieceEncoder::Part PieceEncoder::encode_part(bool is_last, EncoderRoom& room) co
   return part;
 }
 
-// Characters without a piece or bytes, one after another, are one unknown piece.
-void PieceEncoder::append_joined(const std::int32_t* begin, const std::int32_t* end, EncoderRoom& room, std::vector<std::int32_t>& ids) const {
-  if (vocabulary_.byte_fallback) {
-    ids.insert(ids.end(), begin, end);
-    return;
-  }
+// Characters without a piece or bytes, one after another, are one unknown piece. Of the ids from `first` on.
+void PieceEncoder::join_unknown(std::size_t first, EncoderRoom& room, std::vector<std::int32_t>& ids) const {
+  if (vocabulary_.byte_fallback) return;
   bool after_unknown = room.after_unknown;
-  for (const std::int32_t* id = begin; id != end; ++id) {
-    const bool is_unknown = *id == vocabulary_.unknown_id;
-    if (!is_unknown || !after_unknown) ids.push_back(*id);
-    after_unknown = is_unknown;
+  const auto goes_on = [&](std::int32_t id) {
+    const bool was_unknown = std::exchange(after_unknown, id == vocabulary_.unknown_id);
+    return was_unknown && after_unknown;
+  };
+  std::size_t kept = first;
+  for (std::size_t i = first; i < ids.size(); ++i) {
+    if (!goes_on(ids[i])) ids[kept++] = ids[i];
   }
+  ids.resize(kept);
   room.after_unknown = after_unknown;
 }
 
@@ -172,7 +174,8 @@ void PieceEncoder::begin(EncoderRoom& room) const {
   room.raw.clear();
   room.text.clear();
   room.enough = sizes_.part;
-  room.long_unit = std::max(sizes_.long_unit, 2 * lookahead_);
+  room.long_unit = least_long_unit();
+  room.paths.close();
   room.score = 0.0F;
   room.after_unknown = false;
 }
@@ -181,14 +184,24 @@ void PieceEncoder::begin(EncoderRoom& room) const {
 bool PieceEncoder::encode_beginning_of_unit(EncoderRoom& room, std::vector<std::int32_t>& ids) const {
   std::size_t known = room.text.size() - lookahead_;
   while ((static_cast<unsigned char>(room.text[known]) & 0xC0U) == 0x80U) --known;
-  room.unit.clear();
-  const auto bytes = merger_ ? merger_->encode_beginning(room.text, known, room.merges, room.unit)
-                             : lattice_->encode_beginning(room.text, known, room.score, room.paths, room.unit);
+  const std::size_t before = ids.size();
+  const auto bytes = merger_ ? merger_->encode_beginning(room.text, known, room.merges, ids)
+                             : lattice_->encode_beginning(room.text, known, room.score, room.paths, ids);
   if (!bytes || (*bytes == 0 && room.text.size() > sizes_.most_open)) return false;
-  append_joined(room.unit.data(), room.unit.data() + room.unit.size(), room, ids);
+  join_unknown(before, room, ids);
   room.text.erase(0, *bytes);
-  room.long_unit = *bytes > 0 ? std::max(sizes_.long_unit, 2 * lookahead_) : 2 * room.text.size();
+  room.long_unit = *bytes > 0 ? least_long_unit() : 2 * room.text.size();
   return true;
+}
+
+// Nothing, if it goes on.
+void PieceEncoder::encode_end_of_open_unit(EncoderRoom& room, std::vector<std::int32_t>& ids) const {
+  const std::size_t bytes = splitter_->first_unit(room.text, room.cursor.ended);
+  if (bytes == 0) return;
+  const std::size_t before = ids.size();
+  lattice_->encode_end(std::string_view(room.text).substr(0, bytes), room.score, room.paths, ids);
+  join_unknown(before, room, ids);
+  room.text.erase(0, bytes);
 }
 
 // As much of `text` as is certain. Moves room.cursor.
@@ -200,8 +213,11 @@ bool PieceEncoder::encode_window(std::string_view text, bool goes_on, EncoderRoo
   for (bool has_more = true; has_more;) {
     has_more = normalizer_->normalize(room.cursor, room.enough - room.text.size(), room.text);
     if (room.text.size() < room.enough && !room.cursor.ended) continue;
-    const Part part = encode_part(room.cursor.ended, room);
-    append_joined(room.ids.data(), room.ids.data() + part.ids, room, ids);
+    if (room.paths.is_open()) encode_end_of_open_unit(room, ids);
+    const Part part = room.paths.is_open() ? Part() : encode_part(room.cursor.ended, room);
+    const std::size_t before = ids.size();
+    ids.insert(ids.end(), room.ids.data(), room.ids.data() + part.ids);
+    join_unknown(before, room, ids);
     room.text.erase(0, part.bytes);
     const bool goes_on_long = !room.cursor.ended && room.text.size() >= room.long_unit;
     if (!part.is_exact || (goes_on_long && !encode_beginning_of_unit(room, ids))) {

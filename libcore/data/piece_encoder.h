@@ -2,9 +2,11 @@
 // Encodes text with a SentencePiece model, BPE or unigram, as the library does, id for id, but much faster: units (unit_splitter.h)
 // are looked up among those that the thread met before, and only new ones are encoded. Works in parts: normalise some text, encode
 // its units, go on. A unit that does not end goes on in parts itself (merge_table.h, unigram_lattice.h), so that memory grows with
-// nothing but the stretch of text that must be known before anything of it is certain: most often less than a hundred bytes.
+// nothing but the stretch of text that must be known before anything of it is certain: most often less than a hundred bytes; in a
+// unigram model perhaps all of it, if it is one pattern over and over, which takes little room (path_store.h).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -67,6 +69,8 @@ class PieceEncoder {
   struct Part;
   struct Unit;
   bool encode_window(std::string_view text, bool goes_on, EncoderRoom& room, std::vector<std::int32_t>& ids) const;
+  // Of an open unit (unigram_lattice.h), up to lookahead_ bytes stay that were known before, and up to lookahead_ that were not.
+  std::size_t least_long_unit() const { return std::max(sizes_.long_unit, 3 * lookahead_ + 8); }
   bool encode_beginning_of_unit(EncoderRoom& room, std::vector<std::int32_t>& ids) const;
   Part encode_part(bool is_last, EncoderRoom& room) const;
   Unit unit_of(const char* begin, const char* end, const EncoderRoom& room) const;
@@ -75,7 +79,8 @@ class PieceEncoder {
   std::int32_t* encode_new_unit(const Unit& unit, EncoderRoom& room, std::int32_t* out) const;
   bool holds(float reach, const EncoderRoom& room) const { return !lattice_ || std::abs(room.score) <= reach; }
   void advance(const std::int32_t* begin, const std::int32_t* end, EncoderRoom& room) const;
-  void append_joined(const std::int32_t* begin, const std::int32_t* end, EncoderRoom& room, std::vector<std::int32_t>& ids) const;
+  void encode_end_of_open_unit(EncoderRoom& room, std::vector<std::int32_t>& ids) const;
+  void join_unknown(std::size_t first, EncoderRoom& room, std::vector<std::int32_t>& ids) const;
 
   EncoderSizes sizes_;
   std::size_t lookahead_ = 0;  // bytes behind what is known of a unit that goes on

@@ -18,6 +18,7 @@ constexpr double kSymbolPenalty = 0.1;
 
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr std::size_t kRoomToKeep = 1 << 16;
+constexpr std::size_t kMostBlocks = std::size_t{1} << 19;  // of uncertain paths: some 30 MiB
 
 void offer_total(PathRoom::Pair& pair, double total) {
   if (total > pair.best) {
@@ -72,10 +73,12 @@ void UnigramLattice::visit_pieces(std::string_view unit, std::size_t stop, Visit
   }
 }
 
-bool UnigramLattice::append_path(std::string_view unit, const PathRoom& room, std::vector<std::int32_t>& ids) const {
+// Of the best path to the unit's end. Returns where it begins.
+std::size_t UnigramLattice::append_path(std::string_view unit, const PathRoom& room, std::vector<std::int32_t>& ids, bool& all_pieces) const {
   const std::size_t first = ids.size();
-  bool all_pieces = true;
-  for (std::size_t end = unit.size(); end > 0; end -= room.ends[end].bytes) {
+  std::size_t end = unit.size();
+  all_pieces = true;
+  for (; room.ends[end].id != kBeginning; end -= room.ends[end].bytes) {
     const PathRoom::End& last = room.ends[end];
     if (last.id != kNoPiece) {
       ids.push_back(last.id);
@@ -87,7 +90,7 @@ bool UnigramLattice::append_path(std::string_view unit, const PathRoom& room, st
     std::reverse(ids.begin() + before, ids.end());
   }
   std::reverse(ids.begin() + static_cast<std::ptrdiff_t>(first), ids.end());
-  return all_pieces;
+  return end;
 }
 
 // A piece from `begin` to `end` is the last one of the best path to `end`, if it is better than those before.
@@ -100,42 +103,100 @@ inline void UnigramLattice::offer(std::size_t begin, std::size_t end, std::int32
   there = {static_cast<float>(candidate), id, static_cast<std::uint32_t>(end - begin)};
 }
 
+void UnigramLattice::begin(std::size_t bytes, float score, PathRoom& room) const {
+  check(bytes < UINT32_MAX, "pieces are shorter than 4 GiB");
+  room.ends.assign(bytes + 1, {});
+  if (!room.is_open()) room.ends[0] = {score, kBeginning, 0};
+  for (const PathRoom::Open& open : room.open) room.ends[open.at] = {open.score, kBeginning, 0};
+}
+
 bool UnigramLattice::encode(std::string_view unit, float& score, PathRoom& room, std::vector<std::int32_t>& ids) const {
-  check(unit.size() < UINT32_MAX, "pieces are shorter than 4 GiB");
-  auto& ends = room.ends;
-  ends.assign(unit.size() + 1, {});
-  ends[0].score = score;
+  begin(unit.size(), score, room);
   visit_pieces(unit, unit.size(), [&](std::size_t begin, std::size_t end, std::int32_t id) { offer(begin, end, id, room); });
-  score = ends[unit.size()].score;
-  const bool all_pieces = append_path(unit, room, ids);
-  if (ends.capacity() > kRoomToKeep) room = {};
+  score = room.ends[unit.size()].score;
+  bool all_pieces = true;
+  append_path(unit, room, ids, all_pieces);
+  if (room.ends.capacity() > kRoomToKeep) room = {};
   return all_pieces;
 }
 
-std::size_t UnigramLattice::encode_beginning(std::string_view text, std::size_t known, float& score, PathRoom& room,
-                                             std::vector<std::int32_t>& ids) const {
-  check(text.size() < UINT32_MAX, "pieces are shorter than 4 GiB");
-  room.ends.assign(text.size() + 1, {});
-  room.ends[0].score = score;
-  room.live.assign(known + 1, false);
-  std::size_t paths = 0;
-  visit_pieces(text, known, [&](std::size_t begin, std::size_t end, std::int32_t id) {
-    offer(begin, end, id, room);
-    if (end < known || room.live[end == known ? end : begin]) return;
-    room.live[end == known ? end : begin] = true;
-    ++paths;
-  });
-  std::size_t common = known;
-  for (; paths > 1 || !room.live[common]; --common) {
-    if (!room.live[common]) continue;
-    const std::size_t before = common - room.ends[common].bytes;
+// The last one that the best paths to all of `ends` (ascending) go through; none if they do not meet in this text.
+std::optional<std::size_t> UnigramLattice::common_place(const std::vector<std::size_t>& ends, PathRoom& room) const {
+  room.live.assign(ends.back() + 1, false);
+  for (const std::size_t end : ends) room.live[end] = true;
+  std::size_t paths = ends.size();
+  for (std::size_t at = ends.back(); true; --at) {
+    if (!room.live[at]) continue;
+    if (paths == 1) return at;
+    if (room.ends[at].id == kBeginning) return std::nullopt;
+    const std::size_t before = at - room.ends[at].bytes;
     if (room.live[before]) --paths;
     room.live[before] = true;
   }
-  score = room.ends[common].score;
-  append_path(text.substr(0, common), room, ids);
-  if (room.ends.capacity() > kRoomToKeep) room = {};
-  return common;
+}
+
+// False if that is too much.
+bool UnigramLattice::keep(const std::vector<std::size_t>& ends, std::string_view text, PathRoom& room) const {
+  std::vector<PathRoom::Open> open;
+  std::vector<std::int32_t> ids;
+  for (const std::size_t end : ends) {
+    ids.clear();
+    bool all_pieces = true;
+    const std::size_t beginning = append_path(text.substr(0, end), room, ids, all_pieces);
+    const auto before = std::find_if(room.open.begin(), room.open.end(), [&](const PathRoom::Open& path) { return path.at == beginning; });
+    open.push_back({end - ends.front(), room.ends[end].score, before == room.open.end() ? PathStore::Path() : before->path});
+    for (const std::int32_t id : ids) room.store.push_back(open.back().path, id);
+  }
+  room.open = std::move(open);
+  return room.store.blocks() <= kMostBlocks;
+}
+
+void UnigramLattice::settle(std::string_view text, std::size_t end, float& score, PathRoom& room, std::vector<std::int32_t>& ids) const {
+  std::vector<std::int32_t> last;
+  bool all_pieces = true;
+  const std::size_t beginning = append_path(text.substr(0, end), room, last, all_pieces);
+  for (const PathRoom::Open& open : room.open) {
+    if (open.at == beginning) room.store.append_to(open.path, ids);
+  }
+  ids.insert(ids.end(), last.begin(), last.end());
+  score = room.ends[end].score;
+  room.close();
+}
+
+std::optional<std::size_t> UnigramLattice::encode_beginning(std::string_view text, std::size_t known, float& score, PathRoom& room,
+                                                            std::vector<std::int32_t>& ids) const {
+  check(known > room.known, "there is more text than before");
+  begin(text.size(), score, room);
+  std::vector<std::size_t> ends;  // of paths that may go on
+  visit_pieces(text, known, [&](std::size_t begin, std::size_t end, std::int32_t id) {
+    const bool was_seen = end <= room.known || (begin < room.known && room.ends[begin].id != kBeginning);
+    if (was_seen) return;
+    offer(begin, end, id, room);
+    if (end > known && (ends.empty() || ends.back() != begin)) ends.push_back(begin);
+  });
+  ends.push_back(known);
+  if (const auto common = common_place(ends, room); common && (*common > 0 || room.is_open())) {
+    settle(text, *common, score, room, ids);
+    return common;
+  }
+  if (!keep(ends, text, room)) return std::nullopt;
+  room.known = known - ends.front();
+  return ends.front();
+}
+
+void UnigramLattice::encode_end(std::string_view rest, float& score, PathRoom& room, std::vector<std::int32_t>& ids) const {
+  begin(rest.size(), score, room);
+  visit_pieces(rest, rest.size(), [&](std::size_t begin, std::size_t end, std::int32_t id) {
+    const bool was_seen = end <= room.known || (begin < room.known && room.ends[begin].id != kBeginning);
+    if (!was_seen) offer(begin, end, id, room);
+  });
+  settle(rest, rest.size(), score, room, ids);
+}
+
+void PathRoom::close() {
+  open.clear();
+  known = 0;
+  store.clear();
 }
 
 float UnigramLattice::reach(std::string_view unit, PathRoom& room) const {

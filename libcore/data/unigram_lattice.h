@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "libcore/data/byte_trie.h"
+#include "libcore/data/path_store.h"
 #include "libcore/data/vocabulary.h"
 
 namespace convoy::data {
@@ -26,6 +28,19 @@ struct PathRoom {
   std::vector<End> ends;
   std::vector<Pair> totals;
   std::vector<bool> live;
+  // Of a unit that goes on and of whose beginning nothing is certain: the best paths so far, by where they end in what is left of
+  // its text, and up to where its text was looked at.
+  struct Open {
+    std::size_t at = 0;
+    float score = 0.0F;
+    PathStore::Path path;
+  };
+  std::vector<Open> open;
+  std::size_t known = 0;
+  PathStore store;
+
+  bool is_open() const { return !open.empty(); }
+  void close();
 };
 
 class UnigramLattice {
@@ -37,14 +52,20 @@ class UnigramLattice {
   bool encode(std::string_view unit, float& score, PathRoom& room, std::vector<std::int32_t>& ids) const;
 
   // Of the beginning of a unit, `known` bytes, whole characters, of which `text` has longest_piece() more at least: appends the ids
-  // that are certain, moves `score`, and returns the bytes that they are, 0 perhaps; the rest is a unit of its own.
+  // that are certain, moves `score`, and returns the bytes that are done with; the rest, with more text, is to be given next, to this
+  // or to encode_end(). Is the room open after it, then the next call's `known` must be longest_piece() at least. nullopt: very
+  // much is uncertain, and does not repeat itself.
   //
   // The proof. The best path of the whole unit has a first piece that ends behind the known bytes. That piece begins at one of
-  // few places, and up to it the path is the best one to that place. All of these go through one last place (the beginning at
-  // worst), and are certain before it. Going on from there with its score changes nothing: every candidate is the same or, if its path
-  // went around that place, no longer there, so no place's score grows, and those on the paths in question stay as they were, ties
-  // included: what was chosen is not below any other one, and above all that came before.
-  std::size_t encode_beginning(std::string_view text, std::size_t known, float& score, PathRoom& room, std::vector<std::int32_t>& ids) const;
+  // few places, and up to it the path is the best one to that place. If all of these go through one place, they are certain before
+  // it, and going on from there with its score changes nothing: every candidate is the same or, if its path went around that
+  // place, no longer there, so no place's score grows, and those on the paths in question stay as they were, ties included: what was
+  // chosen is not below any other one, and above all that came before. Otherwise the paths to these few places are kept, and are
+  // all that the rest depends on.
+  std::optional<std::size_t> encode_beginning(std::string_view text, std::size_t known, float& score, PathRoom& room,
+                                              std::vector<std::int32_t>& ids) const;
+  // The rest of a unit whose room is open.
+  void encode_end(std::string_view rest, float& score, PathRoom& room, std::vector<std::int32_t>& ids) const;
   std::size_t longest_piece() const { return longest_piece_; }  // in bytes
 
   // The greatest distance from zero of the score before `unit` up to which encode() provably chooses the same path; below zero
@@ -67,9 +88,14 @@ class UnigramLattice {
   template <class Visit>
   void visit_pieces(std::string_view unit, std::size_t stop, Visit visit) const;
   void offer(std::size_t begin, std::size_t end, std::int32_t id, PathRoom& room) const;
-  bool append_path(std::string_view unit, const PathRoom& room, std::vector<std::int32_t>& ids) const;
+  void begin(std::size_t bytes, float score, PathRoom& room) const;
+  std::optional<std::size_t> common_place(const std::vector<std::size_t>& ends, PathRoom& room) const;
+  bool keep(const std::vector<std::size_t>& ends, std::string_view text, PathRoom& room) const;
+  void settle(std::string_view text, std::size_t end, float& score, PathRoom& room, std::vector<std::int32_t>& ids) const;
+  std::size_t append_path(std::string_view unit, const PathRoom& room, std::vector<std::int32_t>& ids, bool& all_pieces) const;
 
   static constexpr std::int32_t kNoPiece = -1;
+  static constexpr std::int32_t kBeginning = -2;  // where a path begins that is to go on
 
   const Vocabulary& vocabulary_;
   ByteTrie pieces_;  // but unused ones

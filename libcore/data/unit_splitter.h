@@ -48,6 +48,11 @@ class UnitSplitter {
     return static_cast<std::size_t>(at - text.data());
   }
 
+  // The bytes of the unit that `text` begins with, which does not begin with a symbol; 0: it goes on.
+  std::size_t first_unit(std::string_view text, bool is_last) const {
+    const char* const end = end_of_unit(text.data(), text.data() + text.size(), is_last);
+    return end == nullptr ? 0 : static_cast<std::size_t>(end - text.data());
+  }
   // So many bytes at the end of a text that goes on are looked at again with more of it, at most. All before them that split() leaves
   // is one unit's.
   std::size_t lookahead() const { return lookahead_; }

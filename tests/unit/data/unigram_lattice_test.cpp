@@ -23,9 +23,15 @@ class Lattice {
   std::vector<std::int32_t> beginning(const std::string& text, std::size_t known) {
     std::vector<std::int32_t> ids;
     score = 0.0F;
-    certain = lattice_.encode_beginning(text, known, score, room_, ids);
+    certain = lattice_.encode_beginning(text, known, score, room_, ids).value();
     return ids;
   }
+  std::vector<std::int32_t> end(const std::string& rest) {
+    std::vector<std::int32_t> ids;
+    lattice_.encode_end(rest, score, room_, ids);
+    return ids;
+  }
+  bool is_open() const { return room_.is_open(); }
   float score = 0.0F;
   bool all_pieces = true;
   std::size_t certain = 0;
@@ -70,11 +76,27 @@ TEST(UnigramLattice, OfABeginningKeepsWhatAllPathsShare) {
   EXPECT_EQ(lattice.certain, 1u);
 }
 
-TEST(UnigramLattice, NothingIsCertainIfPathsNeverMeet) {
+// To the third a, a and aa; to the fourth, aa twice.
+TEST(UnigramLattice, KeepsPathsThatDoNotMeetUntilTheEnd) {
   Lattice lattice({{"?", kUnknown}, {"a", kNormal, -1}, {"aa", kNormal, -1.5F}});
-  EXPECT_THAT(lattice.beginning("aaaaaa", 4), testing::IsEmpty()) << "aa aa, and a aa";
-  EXPECT_EQ(lattice.certain, 0u);
-  EXPECT_EQ(lattice.score, 0.0F);
+  for (const bool is_even : {true, false}) {
+    EXPECT_THAT(lattice.beginning("aaaaaa", 4), testing::IsEmpty());
+    EXPECT_EQ(lattice.certain, 3u) << "what is left begins where the shorter one ends";
+    EXPECT_TRUE(lattice.is_open());
+    EXPECT_EQ(lattice.end(is_even ? "aaa" : "aaaa"), is_even ? std::vector({2, 2, 2}) : std::vector({1, 2, 2, 2}));
+    EXPECT_EQ(lattice.score, is_even ? -4.5F : -5.5F);
+    EXPECT_FALSE(lattice.is_open());
+  }
+}
+
+TEST(UnigramLattice, PathsThatMeetLaterAreSettledThen) {
+  Lattice lattice({{"?", kUnknown}, {"a", kNormal, -1}, {"aa", kNormal, -1.5F}, {"b", kNormal, -1}});
+  EXPECT_THAT(lattice.beginning("aaaaaa", 4), testing::IsEmpty());
+  lattice.score = 0.0F;
+  EXPECT_THAT(lattice.beginning("aaabaa", 4), ElementsAre(2, 2, 2, 3)) << "three of seven are done with: six and b";
+  EXPECT_EQ(lattice.score, -5.5F);
+  EXPECT_EQ(lattice.certain, 4u);
+  EXPECT_FALSE(lattice.is_open());
 }
 
 // From 2^24 on singles are apart by 2: -16777217.25 and -16777218.9 are both -16777218 there.
