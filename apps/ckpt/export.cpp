@@ -99,7 +99,7 @@ app::Command export_command(ExportArguments& arguments) {
       app::bytes("max-shard-size", arguments.max_shard_size, {1, std::numeric_limits<std::int64_t>::max()},
                  "bytes of tensors in a file"),
       app::text("tokenizer", "M.model", arguments.tokenizer,
-                "SentencePiece model to put beside the weights, with the files that transformers reads it by"),
+                "SentencePiece model or tokenizer.json to put beside the weights, with the files that transformers reads it by"),
   };
   command.has_json = true;
   command.run = [&arguments](const app::Session& session) { return run(arguments, session); };

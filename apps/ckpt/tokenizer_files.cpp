@@ -31,11 +31,16 @@ void check_tokenizer(const data::Tokenizer& tokenizer, const std::string& path, 
 
 void write_tokenizer_files(const Path& folder, const data::Tokenizer& tokenizer, const std::string& path,
                            const model::Config& config) {
-  write_file_atomically(folder / "tokenizer.model", read_file(path, "tokenizer"));
+  const bool is_byte_level = tokenizer.facts().kind == data::kByteLevelKind;
+  write_file_atomically(folder / (is_byte_level ? "tokenizer.json" : "tokenizer.model"), read_file(path, "tokenizer"));
   JsonObject settings;
   // Data are encoded without BOS and EOS unless asked for, and so are prompts.
-  settings.add("tokenizer_class", "LlamaTokenizer").add("add_bos_token", false).add("add_eos_token", false);
-  settings.add("add_prefix_space", tokenizer.facts().add_dummy_prefix).add("legacy", false);
+  if (is_byte_level) {
+    settings.add("tokenizer_class", "PreTrainedTokenizerFast");
+  } else {
+    settings.add("tokenizer_class", "LlamaTokenizer").add("add_bos_token", false).add("add_eos_token", false);
+    settings.add("add_prefix_space", tokenizer.facts().add_dummy_prefix).add("legacy", false);
+  }
   settings.add("clean_up_tokenization_spaces", false).add("model_max_length", config.positions);
   add_special(settings, tokenizer);
   write_file_atomically(folder / "tokenizer_config.json", settings.text() + "\n");

@@ -12,7 +12,7 @@ namespace convoy::apps::ckpt {
 // DataError if the tokenizer has ids that the model has no row for.
 void check_tokenizer(const data::Tokenizer& tokenizer, const std::string& path, const model::Config& config);
 
-// tokenizer.model, tokenizer_config.json, special_tokens_map.json.
+// tokenizer.model or tokenizer.json, tokenizer_config.json, special_tokens_map.json.
 void write_tokenizer_files(const Path& folder, const data::Tokenizer& tokenizer, const std::string& path,
                            const model::Config& config);
 

@@ -38,7 +38,7 @@ struct InputFlags {
 struct EncodeFlags {
   InputFlags input;
   std::string tokenizer, on_error = "fail", dtype = "auto", split, dedup = "off";
-  bool append_eos = false, prepend_bos = false, allow_lossy = false;
+  bool append_eos = false, prepend_bos = false, allow_lossy = false, split_special_tokens = false;
   std::optional<std::int64_t> max_errors;
   std::int64_t dedup_memory = data::kUsualDedupMemory;
   std::vector<std::string> given;

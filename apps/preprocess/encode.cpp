@@ -28,7 +28,7 @@ struct Flags {
 std::vector<std::string> missing_of_run(const Flags& flags) {
   std::vector<std::string> problems;
   if (flags.encode.input.inputs.empty()) problems.push_back("INPUT is missing: name a file, folder, glob, @list.txt or -");
-  if (flags.encode.tokenizer.empty()) problems.push_back("--tokenizer M.model is missing: a SentencePiece model");
+  if (flags.encode.tokenizer.empty()) problems.push_back("--tokenizer M.model is missing: a SentencePiece model or a tokenizer.json");
   if (!flags.out) problems.push_back("--out PREFIX is missing: writes PREFIX.bin, PREFIX.idx and PREFIX.meta.json");
   if (flags.shard) problems.push_back("--shard: goes with --plan, which says what the shard is");
   return problems;

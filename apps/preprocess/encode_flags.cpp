@@ -13,7 +13,7 @@ namespace convoy::apps::preprocess {
 std::vector<app::Option> EncodeFlags::options() {
   std::vector<app::Option> options = input.options();
   const std::vector<app::Option> own{
-      app::text("tokenizer", "M.model", tokenizer, "SentencePiece model"),
+      app::text("tokenizer", "M.model", tokenizer, "SentencePiece model, or a tokenizer.json with a byte-level BPE (GPT-2, Llama 3, Qwen 2)"),
       app::toggle("append-eos", append_eos, "end every document with the model's end-of-sentence id"),
       app::toggle("prepend-bos", prepend_bos, "begin every document with the model's beginning-of-sentence id"),
       app::choice("on-error", on_error, {"fail", "skip", "quarantine"},
@@ -26,6 +26,8 @@ std::vector<app::Option> EncodeFlags::options() {
                   "documents with exactly the text of an earlier one, in the same pair: count them, or leave them out too"),
       app::bytes("dedup-memory", dedup_memory, {data::kLeastDedupMemory}, "with report or drop: memory to find them in; more is done on disk"),
       app::toggle("allow-lossy", allow_lossy, "do not warn about a tokenizer that loses newlines or blanks"),
+      app::toggle("split-special-tokens", split_special_tokens,
+                  "with a tokenizer.json: names of control tokens in text, such as <|endoftext|>, stay text"),
   };
   options.insert(options.end(), own.begin(), own.end());
   for (app::Option& option : options) {
@@ -39,7 +41,7 @@ std::vector<app::Option> EncodeFlags::options() {
 }
 
 std::string verify_encoder_help() {
-  return fmt::format("one of N documents is encoded by the SentencePiece library, too, and other ids end the run with code 1; 0: none [default: {}]",
+  return fmt::format("one of N documents is also encoded by the SentencePiece library, or for a tokenizer.json by a plain encoder, and other ids end the run with code 1; 0: none [default: {}]",
                      data::kVerifyEvery);
 }
 
@@ -56,6 +58,7 @@ data::EncodeOptions EncodeFlags::encode_options() const {
                               .max_errors = max_errors,
                               .dtype = dtype,
                               .allow_lossy = allow_lossy,
+                              .split_special_tokens = split_special_tokens,
                               .dedup = *data::dedup_named(dedup),
                               .dedup_memory = dedup_memory};
   if (!split.empty()) options.splits = data::parse_splits(split);

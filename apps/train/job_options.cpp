@@ -72,6 +72,7 @@ Options encode_options(EncodeKeys& k) {
       app::bytes("dedup-memory", k.dedup_memory, {.least = data::kLeastDedupMemory}, "to find them in"),
       app::count("verify-encoder", k.verify_encoder, {.least = 0}, "one of N documents is checked"),
       app::toggle("allow-lossy", k.allow_lossy, "do not warn about a tokenizer that loses newlines"),
+      app::toggle("split-special-tokens", k.split_special_tokens, "names of control tokens in text stay text"),
   };
 }
 
@@ -100,7 +101,7 @@ std::vector<app::ConfigTable> job_tables(JobKeys& keys) {
   preprocess =
       preprocess + Options{
                        app::texts("inputs", "INPUT", keys.preprocess.inputs, "text"),
-                       app::text("tokenizer", "M.model", keys.preprocess.tokenizer, "SentencePiece model"),
+                       app::text("tokenizer", "M.model", keys.preprocess.tokenizer, "SentencePiece model or tokenizer.json"),
                        app::count("shards", keys.preprocess.shards, from_one, "elements of the array"),
                        app::text("out-dir", "DIR", keys.preprocess.out_folder, "of plan.json and the shards"),
                        app::count("max-parallel", keys.preprocess.max_parallel, from_one, "elements at a time"),

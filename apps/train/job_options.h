@@ -17,7 +17,7 @@ namespace convoy::apps::train {
 struct EncodeKeys {
   std::string format, separator, on_error, dtype, split, dedup;
   std::vector<std::string> keys;
-  bool append_eos = false, prepend_bos = false, allow_lossy = false;
+  bool append_eos = false, prepend_bos = false, allow_lossy = false, split_special_tokens = false;
   std::optional<std::int64_t> max_errors, verify_encoder;
   std::int64_t dedup_memory = 0;
 };

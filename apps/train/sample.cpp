@@ -139,7 +139,7 @@ app::Command sample_command(SampleArguments& arguments) {
       app::text("checkpoint", "CKPT", arguments.checkpoint,
                 "a run directory (its newest step), a step directory, or a Hugging Face folder")
           .required(),
-      app::text("tokenizer", "M.model", arguments.tokenizer, "the SentencePiece model that the data was encoded with")
+      app::text("tokenizer", "M.model", arguments.tokenizer, "the SentencePiece model or tokenizer.json that the data was encoded with")
           .required(),
       app::text("prompt", "TEXT", arguments.prompt, "the text to go on from; empty: a new document"),
       app::count("max-tokens", arguments.max_tokens, {.least = 1}, "tokens to print at most"),

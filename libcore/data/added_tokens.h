@@ -23,6 +23,7 @@ struct AddedToken {
   bool single_word = false;  // not within a word
   bool lstrip = false, rstrip = false;  // takes the blanks before, behind
   bool normalized = false;  // met in normalised text
+  bool is_text = false;     // where it is met it stays text
 };
 
 class AddedTokens {
@@ -43,6 +44,7 @@ class AddedTokens {
       const AddedToken& token = tokens_[static_cast<std::size_t>(match.value)];
       std::size_t begin = at, end = at + match.bytes;
       at = end;
+      if (token.is_text) continue;
       if (token.single_word && within_word(text, begin, end)) continue;
       if (token.lstrip) begin = std::max(blanks_before(text, begin), done);
       if (token.rstrip) end = blanks_behind(text, end);

@@ -38,6 +38,7 @@ std::vector<AddedToken> added_tokens(const ByteLevelBpe& bpe, bool normalized, c
   std::vector<AddedToken> tokens;
   for (AddedToken token : bpe.added) {
     if (token.normalized != normalized) continue;
+    token.is_text = bpe.special_tokens_are_text && token.special;
     std::string room;
     if (normalized && nfc) token.content = std::string(nfc->normalize(token.content, room));
     const bool is_new = std::none_of(tokens.begin(), tokens.end(), [&token](const AddedToken& other) { return other.content == token.content; });

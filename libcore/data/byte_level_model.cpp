@@ -88,7 +88,7 @@ ByteLevelModel::ByteLevelModel(ByteLevelBpe bpe, const Path& path) : bpe_(std::m
   names_.resize(static_cast<std::size_t>(bpe_.highest_id) + 1);
   for (const auto& [piece, id] : bpe_.pieces) names_[static_cast<std::size_t>(id)] = piece;
   for (const AddedToken& token : bpe_.added) names_[static_cast<std::size_t>(token.id)] = token.content;
-  facts_ = {.kind = "byte-level-bpe", .normalizer = bpe_.nfc ? "nfc" : "identity", .add_dummy_prefix = bpe_.byte_level.adds_blank};
+  facts_ = {.kind = std::string(kByteLevelKind), .normalizer = bpe_.nfc ? "nfc" : "identity", .add_dummy_prefix = bpe_.byte_level.adds_blank};
   facts_.vocabulary = static_cast<std::int64_t>(names_.size());
   facts_.bos_id = control_token(path, "bos_token", {"<|begin_of_text|>", "<s>"});
   facts_.eos_id = control_token(path, "eos_token", {"<|endoftext|>", "<|end_of_text|>", "</s>"});
@@ -145,14 +145,16 @@ void ByteLevelModel::tell_of_control_tokens() const {
   std::call_once(told_, [] {
     log_warning(
         "some texts hold the name of a control token, such as <|endoftext|>: as with the tokenizers library it becomes that token, "
-        "not text; see docs/preprocess.md");
+        "not text; --split-special-tokens keeps it as text");
   });
 }
 
 }  // namespace
 
-std::unique_ptr<TokenModel> make_byte_level_model(const std::string& bytes, const Path& path) {
-  return std::make_unique<ByteLevelModel>(parse_tokenizer_json(bytes), path);
+std::unique_ptr<TokenModel> make_byte_level_model(const std::string& bytes, const Path& path, bool special_tokens_are_text) {
+  ByteLevelBpe bpe = parse_tokenizer_json(bytes);
+  bpe.special_tokens_are_text = special_tokens_are_text;
+  return std::make_unique<ByteLevelModel>(std::move(bpe), path);
 }
 
 std::string lossy_utf8(std::string_view bytes) {

@@ -11,8 +11,9 @@
 namespace convoy::data {
 
 // BOS and EOS are what tokenizer_config.json or special_tokens_map.json beside `path` names, else tokens with the usual names.
-// DataError with a clause if the bytes are no tokenizer.json, or hold what is not supported.
-std::unique_ptr<TokenModel> make_byte_level_model(const std::string& bytes, const Path& path);
+// `special_tokens_are_text`: their names in text stay text. DataError with a clause if the bytes are no tokenizer.json, or hold what
+// is not supported.
+std::unique_ptr<TokenModel> make_byte_level_model(const std::string& bytes, const Path& path, bool special_tokens_are_text);
 
 // What the tokenizers library makes of bytes: U+FFFD for each longest beginning of a character that does not go on as one, and for
 // each byte that begins none.

@@ -13,18 +13,20 @@ namespace {
 
 constexpr std::int64_t kU16Ids = 65536;
 
+bool is_byte_level(const Tokenizer& tokenizer) { return tokenizer.facts().kind == kByteLevelKind; }
+
 }  // namespace
 
 void check_options(const EncodeOptions& options, const Tokenizer& tokenizer) {
   std::vector<std::string> problems;
   const std::string model = options.tokenizer.string();
+  const char* const has_none_yet = is_byte_level(tokenizer) ? "name it in a tokenizer_config.json beside the tokenizer, as transformers does"
+                                                            : "train a tokenizer that has one";
   if (options.append_eos && tokenizer.eos_id() < 0) {
-    problems.push_back(fmt::format("--append-eos: {} has no end-of-sentence piece; leave the flag out, or train a tokenizer that "
-                                   "has one",
-                                   model));
+    problems.push_back(fmt::format("--append-eos: {} has no end-of-sentence piece; leave the flag out, or {}", model, has_none_yet));
   }
   if (options.prepend_bos && tokenizer.bos_id() < 0) {
-    problems.push_back(fmt::format("--prepend-bos: {} has no beginning-of-sentence piece; leave the flag out", model));
+    problems.push_back(fmt::format("--prepend-bos: {} has no beginning-of-sentence piece; leave the flag out, or {}", model, has_none_yet));
   }
   if (options.dtype == "u16" && tokenizer.vocabulary() > kU16Ids) {
     problems.push_back(fmt::format("--dtype u16: {} has {} pieces, u16 holds ids below {}; use --dtype i32 or auto", model,
@@ -49,6 +51,10 @@ void warn_if_lossy(const EncodeOptions& options, const Tokenizer& tokenizer) {
 }
 
 void tell_if_slow(const EncodeOptions& options, const Tokenizer& tokenizer) {
+  if (is_byte_level(tokenizer)) {
+    const auto name = [&tokenizer](std::int32_t id) { return id < 0 ? std::string("none") : fmt::format("{} ({})", tokenizer.piece(id), id); };
+    log_info(fmt::format("{}: end of text {}, beginning of text {}", options.tokenizer.string(), name(tokenizer.eos_id()), name(tokenizer.bos_id())));
+  }
   if (tokenizer.left_to_library().empty()) return;
   log_info(fmt::format("{}: {}; so the SentencePiece library encodes all of it, exactly but at about a tenth of the speed", options.tokenizer.string(),
                        tokenizer.left_to_library()));

@@ -95,6 +95,7 @@ std::string options_json(const EncodeOptions& options) {
       .add("on_error", name_of(options.on_error))
       .add_raw("split", splits.text());
   if (options.dedup != Dedup::kOff) json.add("dedup", name_of(options.dedup));
+  if (options.split_special_tokens) json.add("split_special_tokens", true);
   return json.text();
 }
 

@@ -42,6 +42,7 @@ struct EncodeOptions {
   std::string dtype = "auto";  // auto, u16, i32
   std::vector<Split> splits = {};   // none: one pair, PREFIX
   bool allow_lossy = false;
+  bool split_special_tokens = false;  // names of control tokens in text stay text (tokenizer.h)
   Dedup dedup = Dedup::kOff;
   std::int64_t dedup_memory = kUsualDedupMemory;  // bytes; see duplicates.h. Decides no byte of the output
   std::int64_t verify_every = kVerifyEvery;  // one of so many documents is encoded by the library, too; 0: none

@@ -91,7 +91,7 @@ void check_documents(const EncodeReport& report, const std::vector<Split>& split
 }
 
 EncodeReport encode(const EncodeOptions& options, const EncodeHooks& hooks) {
-  const Tokenizer tokenizer(options.tokenizer);
+  const Tokenizer tokenizer(options.tokenizer, options.split_special_tokens);
   check_options(options, tokenizer);
   const std::vector<InputFile> files = expand_inputs(options.inputs);
   warn_if_lossy(options, tokenizer);

@@ -144,7 +144,7 @@ std::string change_of(const PlannedInput& input, Look look) {
 }  // namespace
 
 ShardPlan make_plan(const EncodeOptions& options, std::int64_t shards) {
-  const Tokenizer tokenizer(options.tokenizer);
+  const Tokenizer tokenizer(options.tokenizer, options.split_special_tokens);
   check_options(options, tokenizer);
   const std::vector<InputFile> files = expand_inputs(options.inputs);
   check_inputs(files);

@@ -32,7 +32,7 @@ Tokenizer planned_tokenizer(const ShardPlan& plan) {
                                 "new plan",
                                 name, plan.tokenizer_path, plan.tokenizer_sha256));
   }
-  Tokenizer tokenizer(plan.tokenizer_path);
+  Tokenizer tokenizer(plan.tokenizer_path, plan.options.split_special_tokens);
   if (tokenizer.sha256() == plan.tokenizer_sha256) return tokenizer;
   throw DataError(fmt::format("{}: the tokenizer changed since it was planned: expected the sha256 {}, found {}; bring the old one back, or "
                               "make a new plan",

@@ -19,10 +19,15 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kFormat = "convoy-shard-plan";
-// A reader of version 1 would encode a plan's shards without the keys of its duplicates.
-constexpr std::int64_t kPlainVersion = 1, kDedupVersion = 2;
+// A reader of version 1 would encode a plan's shards without the keys of its duplicates, one of 2 would make control tokens of text.
+constexpr std::int64_t kPlainVersion = 1, kDedupVersion = 2, kSplitSpecialVersion = 3;
 constexpr std::int64_t kMostThreads = 1024;
 constexpr std::string_view kBodyStart = "\"tokenizer\": ";
+
+std::int64_t version_of(const EncodeOptions& options) {
+  if (options.split_special_tokens) return kSplitSpecialVersion;
+  return options.dedup == Dedup::kOff ? kPlainVersion : kDedupVersion;
+}
 
 std::string options_text(const EncodeOptions& options) {
   JsonObject json;
@@ -35,6 +40,7 @@ std::string options_text(const EncodeOptions& options) {
   if (options.max_errors) json.add("max_errors", *options.max_errors);
   json.add("dtype", options.dtype).add("split", split_text(options.splits)).add("allow_lossy", options.allow_lossy);
   if (options.dedup != Dedup::kOff) json.add("dedup", name_of(options.dedup));
+  if (options.split_special_tokens) json.add("split_special_tokens", true);
   return json.text();
 }
 
@@ -124,6 +130,7 @@ EncodeOptions options_of(const Json& json, const JsonFile& file) {
     const std::string dedup = text_field(json, "dedup", file);
     options.dedup = known(dedup_named(dedup), "dedup", dedup, file);
   }
+  if (!is_null_field(json, "split_special_tokens")) options.split_special_tokens = truth_field(json, "split_special_tokens", file);
   return options;
 }
 
@@ -166,9 +173,8 @@ void check_version(const Json& json, const JsonFile& file) {
   const std::string format = text_field(json, "format", file);
   if (format != kFormat) throw DataError(fmt::format("{}: \"format\" is \"{}\", expected \"{}\": this is no plan of shards", file.name, format, kFormat));
   const std::int64_t version = count_field(json, "format_version", file);
-  if (version != kPlainVersion && version != kDedupVersion) {
-    throw DataError(fmt::format("{}: \"format_version\" is {}, this program reads {} and {}", file.name, version, kPlainVersion,
-                                kDedupVersion));
+  if (version < kPlainVersion || version > kSplitSpecialVersion) {
+    throw DataError(fmt::format("{}: \"format_version\" is {}, this program reads {} to {}", file.name, version, kPlainVersion, kSplitSpecialVersion));
   }
 }
 
@@ -200,8 +206,7 @@ std::string plan_text(const ShardPlan& plan) {
   const std::string memory =
       plan.options.dedup == Dedup::kOff ? "" : fmt::format(" \"dedup_memory\": {},", plan.options.dedup_memory);
   return fmt::format("{{\n\"format\": \"{}\", \"format_version\": {}, \"id\": \"{}\", \"threads\": {}, \"verify_encoder\": {},{}\n{}", kFormat,
-                     plan.options.dedup == Dedup::kOff ? kPlainVersion : kDedupVersion,
-                     plan.id, number_or_null(plan.threads), number_or_null(plan.verify_every), memory, body_text(plan));
+                     version_of(plan.options), plan.id, number_or_null(plan.threads), number_or_null(plan.verify_every), memory, body_text(plan));
 }
 
 ShardPlan parse_plan(std::string_view text, std::string_view where) {

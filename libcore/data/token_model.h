@@ -10,9 +10,11 @@
 
 namespace convoy::data {
 
+constexpr std::string_view kByteLevelKind = "byte-level-bpe";
+
 // What a dataset's metadata record about its tokenizer.
 struct TokenizerFacts {
-  std::string kind;        // "sentencepiece-bpe", "sentencepiece-unigram", ...
+  std::string kind;        // "sentencepiece-bpe", "sentencepiece-unigram", ..., or kByteLevelKind
   std::string normalizer;  // "identity", "nmt_nfkc", ...
   bool add_dummy_prefix = true;
   std::int32_t bos_id = -1, eos_id = -1, unk_id = -1, pad_id = -1;  // -1: none

@@ -20,10 +20,10 @@ struct Tokenizer::Content {
   std::vector<std::unique_ptr<TextEncoder>> encoders;  // that no thread uses now; guarded by `mutex`
 };
 
-Tokenizer::Tokenizer(const Path& model) : content_(std::make_unique<Content>()) {
+Tokenizer::Tokenizer(const Path& model, bool special_tokens_are_text) : content_(std::make_unique<Content>()) {
   const std::string bytes = read_file(model, "tokenizer model");
   try {
-    content_->model = looks_like_json(bytes) ? make_byte_level_model(bytes, model) : make_piece_model(bytes);
+    content_->model = looks_like_json(bytes) ? make_byte_level_model(bytes, model, special_tokens_are_text) : make_piece_model(bytes);
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: the tokenizer {}", model.string(), error.what()));
   }

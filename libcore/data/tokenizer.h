@@ -18,8 +18,10 @@ constexpr std::size_t kMostBytesByLibrary = std::size_t{8} << 20;
 
 class Tokenizer {
  public:
-  // A missing file is a ConfigError, one that is no model a DataError.
-  explicit Tokenizer(const Path& model);
+  // A SentencePiece model, or a tokenizer.json of Hugging Face's tokenizers that is a byte-level BPE: its bytes say which.
+  // `special_tokens_are_text`: control tokens never come from their names in text. In a SentencePiece model they never do; with a
+  // tokenizer.json they do unless this is set. A missing file is a ConfigError, one that is neither a DataError.
+  explicit Tokenizer(const Path& model, bool special_tokens_are_text = false);
   ~Tokenizer();
   Tokenizer(Tokenizer&&) noexcept;
 

@@ -25,6 +25,7 @@ struct ByteLevelBpe {
   ByteLevelStep byte_level;
   std::vector<AddedToken> added;
   std::int32_t highest_id = 0;
+  bool special_tokens_are_text = false;  // not in the file: the library's encode_special_tokens
   std::vector<std::string> remarks;  // what is not taken over, though it changes no id of a whole text; clauses
 };
 

@@ -117,6 +117,14 @@ def cases(tokenizer, generator):
         yield {"text": text, "ids": tokenizer.encode(text, add_special_tokens=False).ids}
 
 
+def split_special_cases(tokenizer):
+    tokenizer.encode_special_tokens = True
+    generator = random.Random(8)
+    names = "".join(token.content for token in tokenizer.get_added_tokens_decoder().values())
+    for text in [names, names + " x " + names] + [nasty_text(generator) for _ in range(60)]:
+        yield {"text": text, "ids": tokenizer.encode(text, add_special_tokens=False).ids}
+
+
 def decodings(tokenizer, generator):
     size = tokenizer.get_vocab_size()
     for _ in range(40):
@@ -130,7 +138,8 @@ def main():
     for name, tokenizer in tokenizers_to_make():
         tokenizer.save(str(out / f"{name}.tokenizer.json"), pretty=False)
         golden = {"made_with": f"tokenizers {tokenizers.__version__}", "vocabulary": tokenizer.get_vocab_size(),
-                  "cases": list(cases(tokenizer, generator)), "decodings": list(decodings(tokenizer, generator))}
+                  "cases": list(cases(tokenizer, generator)), "decodings": list(decodings(tokenizer, generator)),
+                  "split_special_cases": list(split_special_cases(tokenizer))}
         (out / f"{name}.cases.json").write_text(json.dumps(golden, separators=(",", ":")) + "\n")
 
 

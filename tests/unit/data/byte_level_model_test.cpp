@@ -49,6 +49,18 @@ TEST(ByteLevelModel, GivesTheIdsOfTheTokenizersLibrary) {
   }
 }
 
+TEST(ByteLevelModel, KeepsTheNamesOfControlTokensAsTextIfItIsTold) {
+  for (const std::string name : golden::kByteLevelNames) {
+    const Tokenizer tokenizer(golden::byte_level_file(name), true);
+    const auto golden = golden::json(golden::byte_level_cases(name));
+    for (const auto& row : golden["split_special_cases"]) {
+      const std::string text = row["text"];
+      EXPECT_EQ(encoded(tokenizer, text), row["ids"].get<Ids>()) << name << ": " << row["text"].dump();
+      EXPECT_EQ(encoded_plainly(tokenizer, text), row["ids"].get<Ids>()) << name << ", plainly: " << row["text"].dump();
+    }
+  }
+}
+
 TEST(ByteLevelModel, DecodesAsTheTokenizersLibrary) {
   for (const std::string name : golden::kByteLevelNames) {
     const Tokenizer tokenizer(golden::byte_level_file(name));
