@@ -38,8 +38,7 @@ void PathStore::append_to(const Path& path, std::vector<std::int32_t>& ids) cons
 }
 
 void PathStore::clear() {
-  blocks_.clear();
-  numbers_.clear();
+  if (!blocks_.empty()) *this = {};  // a table that once was large is slow to empty
 }
 
 }  // namespace convoy::data
