@@ -11,6 +11,7 @@
 #include "apps/preprocess/commands.h"
 #include "libcore/base/error.h"
 #include "libcore/base/json.h"
+#include "libcore/data/document_text.h"
 #include "libcore/data/indexed_dataset.h"
 #include "libcore/data/tokenizer.h"
 
@@ -57,25 +58,39 @@ void check_tokenizer(const data::IndexedDataset& dataset, const data::Tokenizer&
 
 void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-std::vector<std::int32_t> ids_of(const data::IndexedDataset& dataset, std::int64_t document) {
-  const auto [begin, end] = dataset.document(document);
-  std::vector<std::int32_t> ids(static_cast<std::size_t>(end - begin));
-  dataset.read(begin, ids);
-  return ids;
+void put_ids(const data::IndexedDataset& dataset, std::int64_t document, std::string_view separator) {
+  bool first = true;
+  data::for_each_ids(dataset, document, [&](std::span<const std::int32_t> ids) {
+    put(fmt::format("{}{}", first ? "" : separator, fmt::join(ids, separator)));
+    first = false;
+  });
 }
 
-std::string json_row(std::int64_t document, const std::vector<std::int32_t>& ids, const data::Tokenizer* tokenizer) {
-  JsonObject row;
-  row.add("document", document).add_raw("ids", fmt::format("[{}]", fmt::join(ids, ",")));
-  if (tokenizer != nullptr) row.add("text", tokenizer->decode(ids));
-  return row.text() + "\n";
+void put_json_row(const data::IndexedDataset& dataset, std::int64_t document, const data::Tokenizer* tokenizer) {
+  put(fmt::format("{{\"document\":{},\"ids\":[", document));
+  put_ids(dataset, document, ",");
+  put("]");
+  if (tokenizer != nullptr) {
+    put(",\"text\":\"");
+    data::for_each_text(dataset, document, *tokenizer, [](std::string_view text) {
+      const std::string quoted = json_quoted(text);
+      put(std::string_view(quoted).substr(1, quoted.size() - 2));
+    });
+    put("\"");
+  }
+  put("}\n");
 }
 
 // A single document's text goes out as it is, so that it can be compared with its source; a terminal and a list of documents
 // get line ends.
-std::string shown_text(const std::string& text, bool single) {
-  if (single && ::isatty(STDOUT_FILENO) == 0) return text;
-  return text.ends_with('\n') ? text : text + "\n";
+void put_text(const data::IndexedDataset& dataset, std::int64_t document, const data::Tokenizer& tokenizer, bool single) {
+  bool ended = false;
+  data::for_each_text(dataset, document, tokenizer, [&ended](std::string_view text) {
+    put(text);
+    if (!text.empty()) ended = text.back() == '\n';
+  });
+  if (single && ::isatty(STDOUT_FILENO) == 0) return;
+  if (!ended) put("\n");
 }
 
 int run(const Flags& flags, const app::Session& session) {
@@ -91,13 +106,13 @@ int run(const Flags& flags, const app::Session& session) {
     check_tokenizer(dataset, *tokenizer, *flags.tokenizer);
   }
   for (std::int64_t d = range.first; d <= range.last; ++d) {
-    const std::vector<std::int32_t> ids = ids_of(dataset, d);
     if (session.json) {
-      put(json_row(d, ids, tokenizer.get()));
+      put_json_row(dataset, d, tokenizer.get());
     } else if (tokenizer) {
-      put(shown_text(tokenizer->decode(ids), range.single));
+      put_text(dataset, d, *tokenizer, range.single);
     } else {
-      put(fmt::format("{}\n", fmt::join(ids, " ")));
+      put_ids(dataset, d, " ");
+      put("\n");
     }
   }
   return 0;

@@ -35,6 +35,7 @@ void check_ids(const IndexedDataset& dataset, const Bounds& bounds, std::int32_t
       throw DataError(fmt::format("{}: token {} at offset {}: expected an id below the vocabulary of {}, found {}", path.string(), token,
                                   token * item, bounds.vocabulary, part[i]));
     }
+    dataset.release(at, static_cast<std::int64_t>(part.size()));
     if (progress) progress(at + static_cast<std::int64_t>(part.size()), dataset.tokens());
   }
 }

@@ -30,6 +30,7 @@ bool for_each_pair(const IndexedDataset& dataset, const Visit& visit) {
       if (previous >= 0 && !visit(previous, token)) return false;
       previous = token;
     }
+    dataset.release(at, static_cast<std::int64_t>(part.size()));
   }
   return true;
 }

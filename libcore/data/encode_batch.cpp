@@ -21,9 +21,9 @@ std::size_t split_of(std::uint64_t hash, const std::vector<double>& thresholds) 
   return thresholds.empty() ? 0 : thresholds.size() - 1;
 }
 
-BadRecord too_large_for_library(std::int64_t bytes) {
-  return {BadRecordKind::kSize, fmt::format("its text has {} bytes, and with this tokenizer the SentencePiece library must encode it, which takes about a "
-                                            "hundred bytes of memory for each: at most {} MiB are given to it",
+BadRecord too_large_as_a_whole(std::int64_t bytes) {
+  return {BadRecordKind::kSize, fmt::format("its text has {} bytes, and with this tokenizer it cannot be encoded part by part: as a whole it would take about a "
+                                            "hundred bytes of memory for each, so at most {} MiB are",
                                             bytes, kMostBytesByLibrary >> 20)};
 }
 
@@ -46,7 +46,7 @@ void BatchEncoder::add_document(std::string_view text, std::int64_t line, Tokeni
   if (text.size() > kLargeText) out.ids.reserve(first + text.size() + 2);
   if (!add_ids(text, lane, out.ids)) {
     out.ids.resize(begin);
-    out.bad.push_back({line, too_large_for_library(static_cast<std::int64_t>(text.size()))});
+    out.bad.push_back({line, too_large_as_a_whole(static_cast<std::int64_t>(text.size()))});
     return;
   }
   if (auto what = verification_.look_at(text, lane); what && !out.difference) out.difference = {line, std::move(*what)};
@@ -66,7 +66,7 @@ void BatchEncoder::add_document(std::string_view text, std::int64_t line, Tokeni
   out.documents.push_back({begin, out.ids.size(), split, key});
 }
 
-// False if only the library can encode the text, and it is too large for that.
+// False if the text can be encoded as a whole only, and is too large for that.
 bool BatchEncoder::add_ids(std::string_view text, Tokenizer::Lane& lane, std::vector<std::int32_t>& ids) const {
   if (text.size() <= kMostBytesByLibrary) {
     lane.encode(text, ids);

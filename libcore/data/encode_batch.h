@@ -71,8 +71,8 @@ class BatchEncoder {
   std::vector<double> thresholds_;  // cumulative shares
 };
 
-// What is wrong with a text of more than kMostBytesByLibrary that only the library can encode.
-BadRecord too_large_for_library(std::int64_t bytes);
+// What is wrong with a text of more than kMostBytesByLibrary that can be encoded as a whole only.
+BadRecord too_large_as_a_whole(std::int64_t bytes);
 
 // The split whose cumulative share exceeds hash / 2^64.
 std::size_t split_of(std::uint64_t hash, const std::vector<double>& thresholds);

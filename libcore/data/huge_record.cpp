@@ -77,10 +77,10 @@ struct HugeRecords::Record {
       spool();
       return std::nullopt;
     }
-    if (start.size() > kMostBytesByLibrary) return too_large_for_library(text_bytes);
+    if (start.size() > kMostBytesByLibrary) return too_large_as_a_whole(text_bytes);
     ids.clear();
     waiting.clear();
-    encoder.tokenizer().encode_by_library(start, waiting);
+    lane.encode(start, waiting);
     spool();
     return std::nullopt;
   }
@@ -124,7 +124,7 @@ struct HugeRecords::Record {
   const std::function<void()>& poll;
   std::int64_t line;
   Tokenizer::Lane lane;
-  std::optional<Tokenizer::Stream> stream;  // none: the library encodes the text
+  std::optional<Tokenizer::Stream> stream;  // none: the text is encoded as a whole
   std::optional<JsonParts> json;
   Utf8Check utf8;
   Xxh3Stream hash;

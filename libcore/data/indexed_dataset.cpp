@@ -117,6 +117,11 @@ void IndexedDataset::prefetch(std::int64_t begin, std::int64_t count) const {
   convoy::prefetch({content_->at(begin), static_cast<std::size_t>(count * size_of(token_type()))});
 }
 
+void IndexedDataset::release(std::int64_t begin, std::int64_t count) const {
+  check(begin >= 0 && count >= 0 && begin <= tokens() - count, "what is given back lies within the token stream");
+  content_->bin.release({content_->at(begin), static_cast<std::size_t>(count * size_of(token_type()))});
+}
+
 std::pair<std::int64_t, std::int64_t> IndexedDataset::document(std::int64_t d) const {
   check(d >= 0 && d < documents(), "a document's number must be below the number of documents");
   const IndexView& index = content_->index;
@@ -134,6 +139,7 @@ std::int32_t IndexedDataset::largest_id() const {
     const std::span<std::int32_t> part(block.data(), static_cast<std::size_t>(std::min(kBlock, tokens() - at)));
     read(at, part);
     largest = std::max(largest, *std::max_element(part.begin(), part.end()));
+    release(at, static_cast<std::int64_t>(part.size()));
   }
   return largest;
 }

@@ -67,6 +67,8 @@ class IndexedDataset {
   void read(std::int64_t begin, std::span<std::int32_t> out) const;
   // They will be read soon: the disk may begin. Does not wait.
   void prefetch(std::int64_t begin, std::int64_t count) const;
+  // They were read and are not needed soon: their memory is given back. Reading them again is allowed.
+  void release(std::int64_t begin, std::int64_t count) const;
   // [begin, end) of document d in the stream.
   std::pair<std::int64_t, std::int64_t> document(std::int64_t d) const;
   // The largest id of the whole stream (reads all of .bin once).
