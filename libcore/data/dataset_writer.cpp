@@ -162,7 +162,9 @@ void DatasetWriter::add_part(std::span<const std::int32_t> ids) {
   if (ids.empty()) return;
   missing_ -= static_cast<std::int64_t>(ids.size());
   check(missing_ >= 0, "a document has as many tokens as it began with");
-  largest_id_ = std::max(largest_id_, *std::max_element(ids.begin(), ids.end()));
+  std::int32_t largest = largest_id_;  // a loop over a local is vectorised, std::max_element is not
+  for (const std::int32_t id : ids) largest = std::max(largest, id);
+  largest_id_ = largest;
   if (type() == TokenType::kU16) {
     check(largest_id_ <= kLargestU16, "u16 is refused for a vocabulary that it cannot hold");
     append_narrow(ids);

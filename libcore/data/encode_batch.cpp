@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "libcore/base/checksum.h"
 #include "libcore/base/utf8.h"
 
@@ -10,6 +12,7 @@ namespace convoy::data {
 namespace {
 
 constexpr std::size_t kLargeText = std::size_t{1} << 20;
+constexpr std::size_t kUsualBytesAToken = 2;  // fewer than of most texts, so that ids seldom move
 
 }  // namespace
 
@@ -92,13 +95,14 @@ EncodedBatch BatchEncoder::encode(RawBatch& batch) const {
   }
   const std::string_view bytes = batch.bytes;
   std::string text;
+  out.ids.reserve(std::min(bytes.size() / kUsualBytesAToken, kLargeText));
   Tokenizer::Lane lane(tokenizer_);
   for (const RawRecord& record : batch.records) {
     const std::string_view raw = bytes.substr(record.begin, record.end - record.begin);
     if (batch.format == RecordFormat::kText) {
       out.invalid_utf8 += find_invalid_utf8(raw) != std::string_view::npos;
       add_document(raw, record.line, lane, out);
-    } else if (auto bad = parser_.parse(raw, text)) {
+    } else if (auto bad = parser_.parse(raw, text, bytes.size() - record.end)) {
       out.bad.push_back({record.line, std::move(*bad)});
     } else {
       if (&record == &batch.records.back()) batch.bytes = std::string();  // a line of a gigabyte is not held beside its text

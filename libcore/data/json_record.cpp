@@ -40,12 +40,13 @@ struct Reader {
   }
 
   // The root is valid until the next line.
-  simdjson::error_code read(std::string_view line, simdjson::dom::element& root) {
+  simdjson::error_code read(std::string_view line, std::size_t behind, simdjson::dom::element& root) {
     // simdjson copies the text, and an empty view may have no address to copy from.
     if (line.empty()) return simdjson::EMPTY;
     const simdjson::error_code error = reserve(line.size());
     if (error != simdjson::SUCCESS) return error;
-    return parser.parse_into_document(document, line.data(), line.size(), true).get(root);
+    const bool copy = behind < simdjson::SIMDJSON_PADDING;
+    return parser.parse_into_document(document, line.data(), line.size(), copy).get(root);
   }
 };
 
@@ -213,9 +214,9 @@ RecordParser::RecordParser(const std::vector<std::string>& keys) : keys_(keys), 
   }
 }
 
-std::optional<BadRecord> RecordParser::parse(std::string_view line, std::string& text) const {
+std::optional<BadRecord> RecordParser::parse(std::string_view line, std::string& text, std::size_t behind) const {
   simdjson::dom::element root;
-  const simdjson::error_code error = reader_of_thread.read(line, root);
+  const simdjson::error_code error = reader_of_thread.read(line, behind, root);
   // A number or an escape that simdjson refuses may be good JSON.
   if (error == simdjson::NUMBER_ERROR || error == simdjson::STRING_ERROR) return parse_rewritten(line, text);
   if (error != simdjson::SUCCESS) return refusal(error, line);
@@ -229,8 +230,8 @@ std::optional<BadRecord> RecordParser::parse_rewritten(std::string_view line, st
   const bool lone_surrogates = again != rewritten;
   Reader second;
   simdjson::dom::element root, second_root;
-  simdjson::error_code error = reader_of_thread.read(rewritten, root);
-  if (error == simdjson::SUCCESS && lone_surrogates) error = second.read(again, second_root);
+  simdjson::error_code error = reader_of_thread.read(rewritten, 0, root);
+  if (error == simdjson::SUCCESS && lone_surrogates) error = second.read(again, 0, second_root);
   if (error != simdjson::SUCCESS) return refusal(error, line);
   return take_texts({keys_, paths_}, root, lone_surrogates ? &second_root : nullptr, text);
 }

@@ -42,7 +42,8 @@ class RecordParser {
 
   // Sets `text`, or returns why the line is no good record. The last of equal keys counts. Lines of 4 GiB and values
   // nested more than 1000 deep are refused as no JSON. Safe on many threads: each has a parser of the library's.
-  std::optional<BadRecord> parse(std::string_view line, std::string& text) const;
+  // `behind`: bytes that may be read behind the line, the first of them its line end; with some dozens the line is not copied.
+  std::optional<BadRecord> parse(std::string_view line, std::string& text, std::size_t behind = 0) const;
 
  private:
   std::optional<BadRecord> parse_rewritten(std::string_view line, std::string& text) const;
