@@ -49,8 +49,6 @@ struct EncodeFlags {
 
 std::string verify_encoder_help();
 
-constexpr int kMostThreads = 1024;
-
 // `option` with a further check of its text: what `parse` throws is the problem.
 app::Option checked(app::Option option, std::function<void(const std::string&)> parse);
 

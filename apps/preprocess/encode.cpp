@@ -103,7 +103,7 @@ std::vector<app::Option> options_of(Flags& f) {
   for (app::Option& option : options) option.is_required = false;
   const std::vector<app::Option> own{
       app::text("out", "PREFIX", f.out, "writes PREFIX.bin, PREFIX.idx and PREFIX.meta.json"),
-      app::count("threads", f.threads, {1, kMostThreads},
+      app::count("threads", f.threads, {1, data::kMostThreads},
                  fmt::format("threads that tokenize; the output does not depend on it [default: the processors here, {}]", default_threads())),
       app::count("verify-encoder", f.verify_every, {0}, verify_encoder_help()),
       app::text("plan", "PLAN.json", f.plan, "encode one shard of this plan; inputs and options are the plan's").in("One element of a job array"),

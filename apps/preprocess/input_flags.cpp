@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <thread>
 
@@ -22,11 +20,7 @@ std::vector<app::Option> InputFlags::options() {
 }
 
 data::ReadOptions InputFlags::read() const {
-  std::vector<std::string> problems;
-  if (format == "jsonl" && separator != "file")
-    problems.push_back(fmt::format("--document-separator {}: has no effect with --format jsonl, where a line is a document; drop one", separator));
-  if (format == "text" && !keys.empty())
-    problems.push_back(fmt::format("--key {}: has no effect with --format text, which has no keys; drop one", keys.front()));
+  const std::vector<std::string> problems = data::idle_options({.format = format, .separator = separator, .keys = keys});
   if (!problems.empty()) throw ConfigError(problems);
   return {.format = format, .separator = *data::separator_named(separator)};
 }

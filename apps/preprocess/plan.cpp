@@ -111,7 +111,7 @@ std::vector<app::Option> options_of(Flags& f) {
   const std::vector<app::Option> own{
       app::count("shards", f.shards, {1, data::kMostShards}, "into how many shards: as many elements as the job array will have").required(),
       app::text("out-dir", "DIR", f.out_dir, "writes DIR/plan.json; the shards will be beside it").required(),
-      app::count("threads", f.threads, {1, kMostThreads}, "threads of an element, where encode --plan is not told otherwise"),
+      app::count("threads", f.threads, {1, data::kMostThreads}, "threads of an element, where encode --plan is not told otherwise"),
       app::count("verify-encoder", f.verify_every, {0}, verify_encoder_help()),
   };
   options.insert(options.end(), own.begin(), own.end());

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // convoy-train job: a job file, checked, for the scripts in slurm/.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 
@@ -11,6 +13,7 @@
 #include "libcore/base/error.h"
 #include "libcore/config/shell_assignments.h"
 #include "libcore/data/encode_options.h"
+#include "libcore/data/json_record.h"
 #include "libcore/train/prepare.h"
 
 namespace convoy::apps::train {
@@ -37,15 +40,26 @@ Texts run_problems(const JobKeys& keys, const config::JobFile& job) {
   return problems;
 }
 
-// The next stages take their pairs from it.
-Texts split_problems(const JobKeys& keys) {
-  if (keys.encode.split.empty()) return {};
-  try {
-    data::parse_splits(keys.encode.split);
-  } catch (const ConfigError& error) {
-    return {fmt::format("[preprocess] split = '{}': {}", keys.encode.split, error.what())};
-  }
-  return {};
+// What `convoy-preprocess plan` itself would say of its options.
+Texts encode_problems(const EncodeKeys& keys, const Texts& given) {
+  Texts problems = data::idle_options({.format = keys.format,
+                                       .separator = keys.separator,
+                                       .on_error = keys.on_error,
+                                       .dedup = keys.dedup,
+                                       .keys = keys.keys,
+                                       .max_errors = keys.max_errors.has_value(),
+                                       .dedup_memory = std::find(given.begin(), given.end(), "dedup-memory") != given.end()});
+  const auto told = [&problems](const char* key, const std::string& value, const auto& parse) {
+    try {
+      parse();
+    } catch (const ConfigError& error) {
+      problems.push_back(fmt::format("{} = '{}': {}", key, value, error.what()));
+    }
+  };
+  if (!keys.keys.empty()) told("key", fmt::format("{}", fmt::join(keys.keys, "', '")), [&keys] { data::RecordParser(keys.keys); });
+  if (!keys.split.empty()) told("split", keys.split, [&keys] { data::parse_splits(keys.split); });
+  for (std::string& problem : problems) problem.insert(0, "[preprocess] ");
+  return problems;
 }
 
 config::JobFile job_of(const std::string& path, JobKeys& keys, const std::vector<app::ConfigTable>& tables) {
@@ -54,8 +68,12 @@ config::JobFile job_of(const std::string& path, JobKeys& keys, const std::vector
     keys.preprocess.split = keys.encode.split;
     job.preprocess = keys.preprocess;
     job.preprocess->arguments = app::arguments_of(encode_options(keys.encode), tables[1].given);
+    job.preprocess->refused = tables[1].refused;
   }
-  if (tables[2].present) job.merge = keys.merge;
+  if (tables[2].present) {
+    job.merge = keys.merge;
+    job.merge->refused = tables[2].refused;
+  }
   if (tables[3].present) {
     keys.train.run = keys.run.output.out;
     keys.train.steps = keys.run.batch.steps;
@@ -84,7 +102,7 @@ config::JobFile read_job(const std::string& path) {
   if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty())
     std::filesystem::current_path(folder);
   for (std::string& problem : config::job_problems(job)) problems.push_back(fmt::format("{}: {}", path, problem));
-  for (std::string& problem : split_problems(keys)) problems.push_back(fmt::format("{}: {}", path, problem));
+  for (std::string& problem : encode_problems(keys.encode, tables[1].given)) problems.push_back(fmt::format("{}: {}", path, problem));
   if (job.train) {
     for (const std::string& problem : run_problems(keys, job)) problems.push_back(fmt::format("{}: {}", path, problem));
   }

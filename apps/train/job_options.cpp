@@ -5,6 +5,7 @@
 
 #include "apps/train/commands.h"
 #include "libcore/data/duplicates.h"
+#include "libcore/data/shard_plan.h"
 
 namespace convoy::apps::train {
 namespace {
@@ -102,10 +103,10 @@ std::vector<app::ConfigTable> job_tables(JobKeys& keys) {
       preprocess + Options{
                        app::texts("inputs", "INPUT", keys.preprocess.inputs, "text"),
                        app::text("tokenizer", "M.model", keys.preprocess.tokenizer, "SentencePiece model or tokenizer.json"),
-                       app::count("shards", keys.preprocess.shards, from_one, "elements of the array"),
+                       app::count("shards", keys.preprocess.shards, {.least = 1, .most = data::kMostShards}, "elements of the array"),
                        app::text("out-dir", "DIR", keys.preprocess.out_folder, "of plan.json and the shards"),
                        app::count("max-parallel", keys.preprocess.max_parallel, from_one, "elements at a time"),
-                       app::count("threads", keys.preprocess.threads, from_one, "of an element"),
+                       app::count("threads", keys.preprocess.threads, {.least = 1, .most = data::kMostThreads}, "of an element"),
                    };
   const Options merge = of_stage(keys.merge.resources, kOne) +
                         Options{app::text("out", "PREFIX", keys.merge.out, "the pair that it writes")};

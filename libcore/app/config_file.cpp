@@ -75,6 +75,8 @@ class TableReader {
   TableReader(const ConfigScope& scope, const std::vector<Option>& options, Texts& given, Problems& problems)
       : scope_(scope), options_(options), given_(given), problems_(problems) {}
 
+  const Texts& refused() const { return refused_; }
+
   void apply(const toml::table& table) {
     for (const auto& [key, node] : table) {
       const std::string name(key.str());
@@ -108,7 +110,7 @@ class TableReader {
     if (array == nullptr) {
       set_one(option, node);
     } else if (!option.is_list) {
-      problems_.add(node, fmt::format("{}: takes one value, not a list", option.name));
+      refuse(option, node, fmt::format("{}: takes one value, not a list", option.name));
     } else {
       for (const toml::node& item : *array) set_one(option, item);
     }
@@ -117,16 +119,22 @@ class TableReader {
   void set_one(const Option& option, const toml::node& node) {
     const std::optional<std::string> text = scalar_text(node);
     if (!text) {
-      problems_.add(node, fmt::format("{}: must be a string, a number or a boolean", option.name));
+      refuse(option, node, fmt::format("{}: must be a string, a number or a boolean", option.name));
     } else if (const std::string wrong = option.set(*text); !wrong.empty()) {
-      problems_.add(node, fmt::format("{} = {}: {}", option.name, *text, wrong));
+      refuse(option, node, fmt::format("{} = {}: {}", option.name, *text, wrong));
     }
+  }
+
+  void refuse(const Option& option, const toml::node& node, const std::string& problem) {
+    refused_.push_back(option.name);
+    problems_.add(node, problem);
   }
 
   const ConfigScope& scope_;
   const std::vector<Option>& options_;
   Texts& given_;
   Problems& problems_;
+  Texts refused_;
 };
 
 std::string tables_of(const toml::table& root) {
@@ -200,7 +208,10 @@ std::vector<std::string> read_tables(const Path& path, std::vector<ConfigTable>&
       unknown_table(name, node, tables, problems);
     } else {
       found->present = true;
-      TableReader({found->name, "", {}, {}}, found->options, found->given, problems).apply(*node.as_table());
+      const ConfigScope scope{found->name, "", {}, {}};
+      TableReader reader(scope, found->options, found->given, problems);
+      reader.apply(*node.as_table());
+      found->refused = reader.refused();
     }
   }
   return problems.sorted();

@@ -28,10 +28,11 @@ struct ConfigTable {
   std::string name;
   std::vector<Option> options;
   bool present = false;                 // the file has it
-  std::vector<std::string> given = {};  // names of the options that the file set
+  std::vector<std::string> given = {};    // names of the options that the file set
+  std::vector<std::string> refused = {};  // of those, the ones with a value that is among the problems
 };
 
-// Sets the options of all `tables` from a file that has no others, and fills in `present` and `given`. Returns all
+// Sets the options of all `tables` from a file that has no others, and fills in `present`, `given` and `refused`. Returns all
 // problems, each with its line; throws like read_config. A table that is left out leaves its options as they were.
 std::vector<std::string> read_tables(const Path& path, std::vector<ConfigTable>& tables);
 

@@ -47,11 +47,13 @@ struct PreprocessStage {
   std::optional<std::int64_t> shards, max_parallel, threads;
   std::string split;                   // NAME=SHARE,...: a pair of each name; empty: one pair
   std::vector<std::string> arguments;  // encode's other options, split among them, finished
+  std::vector<std::string> refused = {};  // keys whose value is told of already
 };
 
 struct MergeStage {
   Resources resources;
-  std::string out;  // PREFIX
+  std::string out;                        // PREFIX
+  std::vector<std::string> refused = {};  // as in PreprocessStage
 };
 
 struct TrainStage {

@@ -2,6 +2,8 @@
 // What can be known to be wrong with a chain before any of it is submitted.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "libcore/config/job_file.h"
 #include "libcore/config/sbatch_values.h"
 
@@ -16,8 +18,10 @@ class Table {
  public:
   Table(const char* name, Texts& problems) : name_(name), problems_(problems) {}
   void add(const std::string& problem) { problems_.push_back(fmt::format("[{}] {}", name_, problem)); }
-  void require(const char* key, bool given, const char* what) {
-    if (!given) add(fmt::format("{} is missing: {}", key, what));
+  // A key whose value was refused has no value either, and is told of once.
+  void require(const char* key, bool given, const Texts& refused, const char* what) {
+    if (given || std::find(refused.begin(), refused.end(), key) != refused.end()) return;
+    add(fmt::format("{} is missing: {}", key, what));
   }
 
  private:
@@ -61,10 +65,10 @@ void check_preprocess(const JobFile& job, Texts& problems) {
   const PreprocessStage& stage = *job.preprocess;
   Table table("preprocess", problems);
   check_resources(table, stage.resources);
-  table.require("inputs", !stage.inputs.empty(), "files, folders, globs or @lists of text");
-  table.require("tokenizer", !stage.tokenizer.empty(), "a SentencePiece model");
-  table.require("shards", stage.shards.has_value(), "how many elements the array has");
-  table.require("out-dir", !stage.out_folder.empty(), "the folder of plan.json and the shards");
+  table.require("inputs", !stage.inputs.empty(), stage.refused, "files, folders, globs or @lists of text");
+  table.require("tokenizer", !stage.tokenizer.empty(), stage.refused, "a SentencePiece model");
+  table.require("shards", stage.shards.has_value(), stage.refused, "how many elements the array has");
+  table.require("out-dir", !stage.out_folder.empty(), stage.refused, "the folder of plan.json and the shards");
   check_path(table, "out-dir", stage.out_folder);
   for (const std::string& input : stage.inputs) {
     if (input == "-") table.add("inputs: '-' is the standard input, which a job has none of; name files");
@@ -82,7 +86,7 @@ void check_preprocess(const JobFile& job, Texts& problems) {
 void check_merge(const JobFile& job, Texts& problems) {
   Table table("merge", problems);
   check_resources(table, job.merge->resources);
-  table.require("out", !job.merge->out.empty(), "PREFIX of the pair that it writes");
+  table.require("out", !job.merge->out.empty(), job.merge->refused, "PREFIX of the pair that it writes");
   check_path(table, "out", job.merge->out);
   if (job.merge->out.ends_with('/'))
     table.add(fmt::format("out = '{}' is a folder; expected a prefix such as data/corpus", job.merge->out));

@@ -83,6 +83,19 @@ std::optional<OnError> on_error_named(std::string_view name) { return value_in(k
 std::optional<DocumentSeparator> separator_named(std::string_view name) { return value_in(kSeparators, name); }
 std::optional<Dedup> dedup_named(std::string_view name) { return value_in(kDedups, name); }
 
+std::vector<std::string> idle_options(const AskedOptions& asked) {
+  std::vector<std::string> problems;
+  if (asked.format == "jsonl" && !asked.separator.empty() && asked.separator != "file")
+    problems.push_back(fmt::format("--document-separator {}: has no effect with --format jsonl, where a line is a document; drop one", asked.separator));
+  if (asked.format == "text" && !asked.keys.empty())
+    problems.push_back(fmt::format("--key {}: has no effect with --format text, which has no keys; drop one", asked.keys.front()));
+  if (asked.max_errors && (asked.on_error.empty() || asked.on_error == "fail"))
+    problems.emplace_back("--max-errors: goes with --on-error skip or quarantine; under fail the first bad record ends the run");
+  if (asked.dedup_memory && (asked.dedup.empty() || asked.dedup == "off"))
+    problems.emplace_back("--dedup-memory: goes with --dedup report or drop; without them nothing is compared");
+  return problems;
+}
+
 std::string options_json(const EncodeOptions& options) {
   JsonObject splits;
   for (const Split& split : options.splits) splits.add(split.name, split.share);

@@ -26,6 +26,7 @@ struct Split {
 };
 
 constexpr std::int64_t kUsualDedupMemory = std::int64_t{256} << 20;
+constexpr std::int64_t kMostThreads = 1024;
 constexpr std::int64_t kVerifyEvery = 10'000;  // costs below a hundredth of the time
 
 struct EncodeOptions {
@@ -60,6 +61,16 @@ std::string_view name_of(Dedup dedup);
 std::optional<OnError> on_error_named(std::string_view name);
 std::optional<DocumentSeparator> separator_named(std::string_view name);
 std::optional<Dedup> dedup_named(std::string_view name);
+
+// What a user asked for, in the flags' words; empty: left out.
+struct AskedOptions {
+  std::string_view format = {}, separator = {}, on_error = {}, dedup = {};
+  std::vector<std::string> keys = {};
+  bool max_errors = false, dedup_memory = false;
+};
+
+// What has no effect beside the rest, each behind its flag: refused wherever it is asked for, on a command line or in a job file.
+std::vector<std::string> idle_options(const AskedOptions& asked);
 
 // The options that decide the documents and their ids, as the object "options" of PREFIX.meta.json.
 std::string options_json(const EncodeOptions& options);

@@ -21,7 +21,6 @@ using Json = nlohmann::json;
 constexpr const char* kFormat = "convoy-shard-plan";
 // A reader of version 1 would encode a plan's shards without the keys of its duplicates, one of 2 would make control tokens of text.
 constexpr std::int64_t kPlainVersion = 1, kDedupVersion = 2, kSplitSpecialVersion = 3;
-constexpr std::int64_t kMostThreads = 1024;
 constexpr std::string_view kBodyStart = "\"tokenizer\": ";
 
 std::int64_t version_of(const EncodeOptions& options) {

@@ -84,6 +84,32 @@ TEST_F(Job, ASplitThatIsNoneIsToldAsSuch) {
   EXPECT_EQ(print(std::string(kTrain) + "[preprocess]\nsplit = \"train=0.5,valid=0.5\"\n" + rest, "preprocess").exit_code, 0);
 }
 
+TEST_F(Job, WhatPlanWouldRefuseIsRefusedBeforeAnythingIsSubmitted) {
+  const std::string rest = "inputs = [\"c\"]\ntokenizer = \"m\"\nout-dir = \"s\"\n[merge]\nout = \"d\"\n";
+  const support::ProgramResult idle = print("[preprocess]\nshards = 2\nformat = \"jsonl\"\ndocument-separator = \"line\"\nmax-errors = 3\n"
+                                            "dedup-memory = \"1GiB\"\nkey = [\"a..b\"]\n" + rest,
+                                            "preprocess");
+  EXPECT_EQ(idle.exit_code, 2);
+  for (const char* part : {"[preprocess] --document-separator line: has no effect", "[preprocess] --max-errors: goes with",
+                           "[preprocess] --dedup-memory: goes with", "[preprocess] key = 'a..b'"}) {
+    EXPECT_THAT(idle.err, HasSubstr(part));
+  }
+  const support::ProgramResult text = print("[preprocess]\nshards = 2\nformat = \"text\"\nkey = [\"t\"]\n" + rest, "preprocess");
+  EXPECT_THAT(text.err, HasSubstr("[preprocess] --key t: has no effect"));
+  const support::ProgramResult good = print("[preprocess]\nshards = 2\nformat = \"text\"\ndocument-separator = \"line\"\non-error = \"skip\"\n"
+                                            "max-errors = 3\ndedup = \"drop\"\ndedup-memory = \"1GiB\"\n" + rest,
+                                            "preprocess");
+  EXPECT_EQ(good.exit_code, 0) << good.err;
+}
+
+TEST_F(Job, AValueThatIsRefusedIsToldOfOnce) {
+  const support::ProgramResult result =
+      print("[preprocess]\ninputs = [\"c\"]\ntokenizer = 1979-05-27\nshards = 0\nout-dir = \"s\"\nthreads = 5000\n[merge]\nout = [\"d\"]\n", "merge");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("4 problems"));
+  for (const char* part : {"tokenizer: must be", "shards = 0: ", "threads = 5000: ", "out: takes one value"}) EXPECT_THAT(result.err, HasSubstr(part));
+}
+
 TEST_F(Job, PathsAreRelativeToItsFolder) {
   folder_.write("sub/model/config.json", "{");
   folder_.write("sub/chain.toml",
