@@ -26,7 +26,7 @@ Facts facts_of(const std::string& prefix, const IndexedDataset& counted, const I
           measured,
           vocabulary,
           data::length_statistics(measured),
-          data::token_frequencies(measured, vocabulary),
+          data::token_frequencies(measured),
           data::cross_entropy(counted, measured, vocabulary)};
 }
 

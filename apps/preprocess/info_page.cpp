@@ -26,7 +26,7 @@ std::string tiles(const Facts& facts) {
   html += tile("Tokens", fmt::format("{}", facts.dataset.tokens()),
                fmt::format("{}, {}", data::name_of(facts.dataset.token_type()), format_bytes(static_cast<double>(facts.bin_bytes()))));
   html += tile("Bytes a token", ratio ? fmt::format("{:.3f}", *ratio) : "not known", ratio ? "of text" : "the metadata do not say");
-  html += tile("Different ids", fmt::format("{}", facts.frequencies.falling.size()),
+  html += tile("Different ids", fmt::format("{}", facts.frequencies.distinct),
                fmt::format("{:.1f} % of a vocabulary of {}", 100 * facts.vocabulary_share(), facts.vocabulary));
   if (facts.entropy.tokens > 0) {
     html += tile("Cross-entropy, nats", fmt::format("{:.3f}", facts.entropy.bigram),
@@ -50,11 +50,15 @@ std::string lengths(const Facts& facts) {
 std::string frequencies(const Facts& facts) {
   constexpr double kPerDecade = 60;
   analysis::LogPlot plot{.title = "Tokens by rank", .x_label = "rank of the id", .y_label = "times that it occurs", .points = {}};
-  const std::vector<std::int64_t>& falling = facts.frequencies.falling;
-  for (std::size_t rank = 1; rank <= falling.size();) {
-    plot.points.push_back({static_cast<double>(rank), static_cast<double>(falling[rank - 1])});
-    const auto next = static_cast<std::size_t>(static_cast<double>(rank) * std::pow(10.0, 1 / kPerDecade));
-    rank = rank == falling.size() ? rank + 1 : std::min(std::max(rank + 1, next), falling.size());
+  const std::int64_t last = facts.frequencies.distinct;
+  std::int64_t rank = 1, ids = 0;  // the rank to be drawn next; ids that are as frequent as those at hand, or more
+  for (const data::Frequency& frequency : facts.frequencies.falling) {
+    ids += frequency.ids;
+    while (rank <= ids) {
+      plot.points.push_back({static_cast<double>(rank), static_cast<double>(frequency.times)});
+      const auto next = static_cast<std::int64_t>(static_cast<double>(rank) * std::pow(10.0, 1 / kPerDecade));
+      rank = rank == last ? rank + 1 : std::min(std::max(rank + 1, next), last);
+    }
   }
   return analysis::section("Token frequencies", "How often each id occurs, the most frequent first. Natural text falls in a line.",
                            analysis::plot_figure(plot));

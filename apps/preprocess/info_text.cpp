@@ -51,7 +51,7 @@ std::int64_t Facts::bin_bytes() const { return size_of_file(data::bin_path(datas
 std::int64_t Facts::idx_bytes() const { return size_of_file(data::idx_path(dataset.prefix())); }
 
 double Facts::vocabulary_share() const {
-  return vocabulary > 0 ? static_cast<double>(frequencies.falling.size()) / static_cast<double>(vocabulary) : 0.0;
+  return vocabulary > 0 ? static_cast<double>(frequencies.distinct) / static_cast<double>(vocabulary) : 0.0;
 }
 
 std::optional<double> Facts::text_bytes_a_token() const {
@@ -72,7 +72,7 @@ std::string json_of(const Facts& facts) {
       .add("idx_bytes", facts.idx_bytes())
       .add_raw("length", length_json(facts.lengths))
       .add_raw("bytes_per_token", number(facts.text_bytes_a_token()))
-      .add("distinct_ids", static_cast<std::int64_t>(facts.frequencies.falling.size()))
+      .add("distinct_ids", facts.frequencies.distinct)
       .add("vocab_share", facts.vocabulary_share());
   if (facts.dataset.meta()) {
     json.add("tokenizer_sha256", facts.dataset.meta()->tokenizer_sha256);
@@ -91,7 +91,7 @@ void print_facts(const Facts& facts) {
   fmt::print("  documents    {}\n", facts.dataset.documents());
   if (facts.dataset.sequences() != facts.dataset.documents()) fmt::print("  sequences    {}\n", facts.dataset.sequences());
   fmt::print("  tokens       {} ({}), vocabulary {}\n", facts.dataset.tokens(), data::name_of(facts.dataset.token_type()), facts.vocabulary);
-  fmt::print("  ids          {} different ones, {:.1f} % of the vocabulary\n", facts.frequencies.falling.size(), 100 * facts.vocabulary_share());
+  fmt::print("  ids          {} different ones, {:.1f} % of the vocabulary\n", facts.frequencies.distinct, 100 * facts.vocabulary_share());
   if (const auto ratio = facts.text_bytes_a_token()) fmt::print("  text         {:.3f} bytes a token\n", *ratio);
   fmt::print("  bytes        {} and {} of index\n", format_bytes(static_cast<double>(facts.bin_bytes())),
              format_bytes(static_cast<double>(facts.idx_bytes())));

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "libcore/base/error.h"
 #include "libcore/base/random.h"
@@ -18,100 +19,92 @@ namespace {
 
 constexpr std::int64_t kBlockTokens = 1 << 16;
 
-// Calls `visit(previous, token)` for every token that has a predecessor, until it returns false.
+// Calls `visit(token)` for every token, until it returns false.
 template <class Visit>
-bool for_each_pair(const IndexedDataset& dataset, const Visit& visit) {
+bool for_each_token(const IndexedDataset& dataset, const Visit& visit) {
   std::vector<std::int32_t> block(static_cast<std::size_t>(std::min(kBlockTokens, dataset.tokens())));
-  std::int32_t previous = -1;
   for (std::int64_t at = 0; at < dataset.tokens(); at += kBlockTokens) {
     const std::span<std::int32_t> part(block.data(), static_cast<std::size_t>(std::min(kBlockTokens, dataset.tokens() - at)));
     dataset.read(at, part);
     for (const std::int32_t token : part) {
-      if (previous >= 0 && !visit(previous, token)) return false;
-      previous = token;
+      if (!visit(token)) return false;
     }
     dataset.release(at, static_cast<std::int64_t>(part.size()));
   }
   return true;
 }
 
+// Calls `visit(previous, token)` for every token that has a predecessor, until it returns false.
+template <class Visit>
+bool for_each_pair(const IndexedDataset& dataset, const Visit& visit) {
+  std::int32_t previous = -1;
+  return for_each_token(dataset, [&](std::int32_t token) {
+    const std::int32_t left = std::exchange(previous, token);
+    return left < 0 || visit(left, token);
+  });
+}
+
 std::uint64_t pair_key(std::int32_t left, std::int32_t right) {
   return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32) | static_cast<std::uint32_t>(right);
 }
 
-// Which of `parts` passes counts the pairs that start with `token`.
+// Of a token by itself: no id is negative.
+std::uint64_t single_key(std::int32_t token) { return pair_key(token, -1); }
+
+// Which of `parts` passes counts a token, and the pairs that start with it.
 std::uint64_t part_of(std::int32_t token, std::uint64_t parts) { return mix64(static_cast<std::uint64_t>(token)) % parts; }
 
-struct UnigramCounts {
-  std::vector<std::int64_t> all;          // c(w)
-  std::vector<std::int64_t> predecessor;  // c(v .): all but the last token of the stream
-  std::int64_t tokens = 0;
-};
-
-UnigramCounts count_tokens(const IndexedDataset& dataset, std::int64_t vocabulary) {
-  UnigramCounts counts;
-  counts.predecessor.resize(static_cast<std::size_t>(vocabulary));
-  for_each_pair(dataset, [&](std::int32_t previous, std::int32_t) {
-    ++counts.predecessor[static_cast<std::size_t>(previous)];
-    return true;
-  });
-  counts.all = counts.predecessor;
-  std::vector<std::int32_t> last(1);
-  if (dataset.tokens() > 0) {
-    dataset.read(dataset.tokens() - 1, last);
-    ++counts.all[static_cast<std::size_t>(last[0])];
+// Counts in one bounded table, in as many passes as that takes: `count(part, parts)` is false if the counts of a part do not
+// fit, and then all is done again with twice the parts, after `restart()`; `use(part, parts)` gets what was counted.
+template <class Restart, class Count, class Use>
+void in_passes(const Restart& restart, const Count& count, const Use& use) {
+  for (std::uint64_t parts = 1;; parts *= 2) {
+    check(parts <= (std::uint64_t{1} << 32), "a table must hold the pairs of one token");
+    restart();
+    std::uint64_t part = 0;
+    while (part < parts && count(part, parts)) use(part++, parts);
+    if (part == parts) return;
   }
-  counts.tokens = dataset.tokens();
-  return counts;
 }
 
-double unigram_nats(const UnigramCounts& counts, const IndexedDataset& measured, std::int64_t vocabulary) {
-  const double denominator = static_cast<double>(counts.tokens) + kSmoothing * static_cast<double>(vocabulary);
+// The tokens of one part, each as often as it occurs.
+bool count_tokens(const IndexedDataset& dataset, std::uint64_t part, std::uint64_t parts, PairCounter& counts) {
+  counts.clear();
+  return for_each_token(dataset, [&](std::int32_t token) { return part_of(token, parts) != part || counts.add(single_key(token)); });
+}
+
+double unigram_nats(const IndexedDataset& counted, const IndexedDataset& measured, std::int64_t vocabulary, PairCounter& counts) {
+  const double denominator = static_cast<double>(counted.tokens()) + kSmoothing * static_cast<double>(vocabulary);
   double sum = 0.0;
-  for_each_pair(measured, [&](std::int32_t, std::int32_t token) {
-    sum -= std::log((static_cast<double>(counts.all[static_cast<std::size_t>(token)]) + kSmoothing) / denominator);
-    return true;
-  });
+  in_passes([&] { sum = 0.0; }, [&](std::uint64_t part, std::uint64_t parts) { return count_tokens(counted, part, parts, counts); },
+            [&](std::uint64_t part, std::uint64_t parts) {
+              for_each_pair(measured, [&](std::int32_t, std::int32_t token) {
+                if (part_of(token, parts) == part) sum -= std::log((static_cast<double>(counts.count(single_key(token))) + kSmoothing) / denominator);
+                return true;
+              });
+            });
   return sum;
 }
 
-struct BigramPasses {
-  const IndexedDataset& counted;
-  const IndexedDataset& measured;
-  const UnigramCounts& unigrams;
-  std::int64_t vocabulary;
-  PairCounter pairs;
-
-  // False if the pairs of this part do not fit the table.
-  bool count(std::uint64_t part, std::uint64_t parts) {
-    pairs.clear();
+double bigram_nats(const IndexedDataset& counted, const IndexedDataset& measured, std::int64_t vocabulary, PairCounter& counts) {
+  double sum = 0.0;
+  const auto count = [&](std::uint64_t part, std::uint64_t parts) {
+    counts.clear();
     return for_each_pair(counted, [&](std::int32_t left, std::int32_t right) {
-      return part_of(left, parts) != part || pairs.add(pair_key(left, right));
+      return part_of(left, parts) != part || (counts.add(pair_key(left, right)) && counts.add(single_key(left)));
     });
-  }
-
-  double measure(std::uint64_t part, std::uint64_t parts) const {
-    double sum = 0.0;
+  };
+  const auto measure = [&](std::uint64_t part, std::uint64_t parts) {
     for_each_pair(measured, [&](std::int32_t left, std::int32_t right) {
       if (part_of(left, parts) != part) return true;
-      const double seen = static_cast<double>(pairs.count(pair_key(left, right)));
-      const double before = static_cast<double>(unigrams.predecessor[static_cast<std::size_t>(left)]);
+      const auto seen = static_cast<double>(counts.count(pair_key(left, right))), before = static_cast<double>(counts.count(single_key(left)));
       sum -= std::log((seen + kSmoothing) / (before + kSmoothing * static_cast<double>(vocabulary)));
       return true;
     });
-    return sum;
-  }
-
-  double run() {
-    for (std::uint64_t parts = 1;; parts *= 2) {
-      check(parts <= (std::uint64_t{1} << 32), "a table must hold the pairs of one token");
-      double sum = 0.0;
-      std::uint64_t part = 0;
-      while (part < parts && count(part, parts)) sum += measure(part++, parts);
-      if (part == parts) return sum;
-    }
-  }
-};
+  };
+  in_passes([&] { sum = 0.0; }, count, measure);
+  return sum;
+}
 
 void check_ids(const IndexedDataset& dataset, std::int64_t vocabulary) {
   const std::int32_t largest = dataset.largest_id();
@@ -163,10 +156,16 @@ LengthStatistics length_statistics(const IndexedDataset& dataset) {
   return result;
 }
 
-TokenFrequencies token_frequencies(const IndexedDataset& dataset, std::int64_t vocabulary) {
-  TokenFrequencies result{count_tokens(dataset, vocabulary).all};
-  std::erase(result.falling, 0);
-  std::sort(result.falling.begin(), result.falling.end(), std::greater<>());
+TokenFrequencies token_frequencies(const IndexedDataset& dataset, std::size_t most_entries) {
+  std::map<std::int64_t, std::int64_t, std::greater<>> ids;  // how many ids occur so often
+  PairCounter counts(most_entries);
+  in_passes([&] { ids.clear(); }, [&](std::uint64_t part, std::uint64_t parts) { return count_tokens(dataset, part, parts, counts); },
+            [&](std::uint64_t, std::uint64_t) { counts.for_each([&ids](std::int64_t times) { ++ids[times]; }); });
+  TokenFrequencies result;
+  for (const auto& [times, number] : ids) {
+    result.falling.push_back({times, number});
+    result.distinct += number;
+  }
   return result;
 }
 
@@ -187,14 +186,14 @@ std::int64_t shared_vocabulary(const IndexedDataset& counted, const IndexedDatas
 }
 
 CrossEntropy cross_entropy(const IndexedDataset& counted, const IndexedDataset& measured, std::int64_t vocabulary,
-                           std::size_t most_pairs) {
+                           std::size_t most_entries) {
   CrossEntropy result;
   result.tokens = std::max<std::int64_t>(0, measured.tokens() - 1);
   if (result.tokens == 0) return result;
-  const UnigramCounts counts = count_tokens(counted, vocabulary);
+  PairCounter counts(most_entries);
   const auto tokens = static_cast<double>(result.tokens);
-  result.unigram = unigram_nats(counts, measured, vocabulary) / tokens;
-  result.bigram = BigramPasses{counted, measured, counts, vocabulary, PairCounter(most_pairs)}.run() / tokens;
+  result.unigram = unigram_nats(counted, measured, vocabulary, counts) / tokens;
+  result.bigram = bigram_nats(counted, measured, vocabulary, counts) / tokens;
   return result;
 }
 

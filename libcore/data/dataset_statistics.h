@@ -21,11 +21,20 @@ struct LengthStatistics {
 };
 LengthStatistics length_statistics(const IndexedDataset& dataset);
 
-// How often the ids occur that do, the most frequent first.
-struct TokenFrequencies {
-  std::vector<std::int64_t> falling;
+// How many entries a table of counts may have: a count for each id, or each pair of ids, 32 bytes at most. What does not fit is
+// counted in several passes, whatever the ids are.
+constexpr std::size_t kMostCounts = std::size_t{1} << 23;
+
+// How often the ids occur that do, the most frequent first: few numbers, for of N tokens there are at most sqrt(2 N) frequencies.
+struct Frequency {
+  std::int64_t times = 0, ids = 0;  // so many ids occur so often
+  bool operator==(const Frequency&) const = default;
 };
-TokenFrequencies token_frequencies(const IndexedDataset& dataset, std::int64_t vocabulary);
+struct TokenFrequencies {
+  std::vector<Frequency> falling;
+  std::int64_t distinct = 0;  // ids in all
+};
+TokenFrequencies token_frequencies(const IndexedDataset& dataset, std::size_t most_entries = kMostCounts);
 
 // Cross-entropy in nats a token of a stream under counts of another (or the same), with add-0.1 smoothing over the vocabulary V:
 //   unigram p(w) = (c(w) + 0.1) / (N + 0.1 V); bigram p(w | v) = (c(v w) + 0.1) / (c(v .) + 0.1 V),
@@ -42,8 +51,7 @@ constexpr double kSmoothing = 0.1;
 // metadata name different tokenizers, or an id lies beyond the vocabulary.
 std::int64_t shared_vocabulary(const IndexedDataset& counted, const IndexedDataset& measured);
 
-// Memory is bounded: pairs are counted in as many passes as a table of `most_pairs` entries needs.
 CrossEntropy cross_entropy(const IndexedDataset& counted, const IndexedDataset& measured, std::int64_t vocabulary,
-                           std::size_t most_pairs = std::size_t{1} << 23);
+                           std::size_t most_entries = kMostCounts);
 
 }  // namespace convoy::data

@@ -16,6 +16,14 @@ class PairCounter {
   std::int64_t count(std::uint64_t key) const;
   void clear();
 
+  // Calls `take(count)` for each key, in no order.
+  template <class Take>
+  void for_each(const Take& take) const {
+    for (const Slot& slot : slots_) {
+      if (slot.count != 0) take(slot.count);
+    }
+  }
+
  private:
   struct Slot {
     std::uint64_t key = 0;

@@ -97,7 +97,25 @@ TEST(TokenFrequencies, CountEveryIdOfTheStreamTheMostFrequentFirst) {
   const TemporaryFolder folder;
   // 7 three times, 0 twice, 3 and 9 once: the last id of the stream, too.
   const IndexedDataset dataset = written(folder, "x", {{7, 0, 7}, {3, 0}, {7, 9}});
-  EXPECT_THAT(token_frequencies(dataset, 12).falling, testing::ElementsAre(3, 2, 1, 1));
+  const TokenFrequencies frequencies = token_frequencies(dataset);
+  EXPECT_THAT(frequencies.falling, testing::ElementsAre(Frequency{3, 1}, Frequency{2, 1}, Frequency{1, 2}));
+  EXPECT_EQ(frequencies.distinct, 4);
+  EXPECT_EQ(token_frequencies(dataset, 2).falling, frequencies.falling) << "a table of two ids is filled several times";
+}
+
+TEST(CrossEntropy, CountsIdsAsLargeAsTheTypeHolds) {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "x", TokenType::kI32);
+  writer.add(std::vector<std::int32_t>{2147483647, 0, 2147483647, 5});
+  writer.commit([](const PairSums&) { return std::string("{}"); });
+  uncommit(folder / "x");
+  const IndexedDataset dataset(folder / "x", true);
+  EXPECT_THAT(token_frequencies(dataset).falling, testing::ElementsAre(Frequency{2, 1}, Frequency{1, 2}));
+  const CrossEntropy entropy = cross_entropy(dataset, dataset, std::int64_t{1} << 31);
+  // N = 4, V = 2^31: c = 1, 2, 1 of the targets, each pair once; 2147483647 is a predecessor twice.
+  const double v = 0.1 * 2147483648.0;
+  EXPECT_NEAR(entropy.unigram, -(std::log(1.1 / (4 + v)) + std::log(2.1 / (4 + v)) + std::log(1.1 / (4 + v))) / 3, kExact);
+  EXPECT_NEAR(entropy.bigram, -(2 * std::log(1.1 / (2 + v)) + std::log(1.1 / (1 + v))) / 3, kExact);
 }
 
 TEST(SharedVocabulary, IsTheLargestIdPlusOneWithoutMetadata) {
