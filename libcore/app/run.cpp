@@ -271,6 +271,7 @@ int refused(const Program& program, const std::string& title, const ConfigError&
 
 int run(const Program& program, int argc, const char* const* argv) {
   std::string title = program.name;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error of the write, which says so and cleans up
   try {
     return flushed(dispatch(program, Texts(argv, argv + argc), title));
   } catch (const ConfigError& error) {

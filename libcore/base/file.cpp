@@ -32,8 +32,8 @@ constexpr mode_t kFileMode = 0666;  // less the user's umask
   if (error == ENOENT || error == ENOTDIR) {
     throw ConfigError(fmt::format("cannot {} {}: no such file or folder; check the path", action, named));
   }
-  const char* advice = error == ENOSPC || error == EDQUOT ? "; free some space or choose another place" : "";
-  throw EnvironmentError(fmt::format("cannot {} {}: {}{}", action, named, std::strerror(error), advice));
+  if (error == EISDIR && action == "read") throw ConfigError(fmt::format("cannot read {}: it is a folder; name a file", named));
+  throw EnvironmentError(fmt::format("cannot {} {}: {}{}", action, named, std::strerror(error), advice_on(error)));
 }
 
 int open_or_refuse(const Path& path, int flags, std::string_view action, std::string_view what) {
@@ -108,6 +108,11 @@ void drop_torn_line(int descriptor, const Path& path) {
 }
 
 }  // namespace
+
+const char* advice_on(int error) {
+  if (error == ENOSPC || error == EDQUOT) return "; free some space or choose another place";
+  return error == EFBIG ? "; a limit on the size of files is set (ulimit -f), or the file system has one: raise it, or choose another place" : "";
+}
 
 std::string read_file(const Path& path, std::string_view what) {
   const int descriptor = open_or_refuse(path, O_RDONLY, "open", what);

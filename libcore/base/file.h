@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files as the formats need them: checked reads, and writes that commit by rename, so that a crash at any instant
 // leaves the previous good state and nothing that looks complete but is not. A refusal of the file system throws
-// EnvironmentError with path and reason; a path of the user's that does not exist throws ConfigError.
+// EnvironmentError with path and reason; a path of the user's that does not exist, or is a folder where a
+// file is read, throws ConfigError.
 #pragma once
 
 #include <cstddef>
@@ -98,6 +99,9 @@ class MappedFile {
   Path path_;
   std::span<const std::byte> bytes_;
 };
+
+// The end of a message about a write that the system refused: what to do about `error`; empty if there is nothing to say.
+const char* advice_on(int error);
 
 // Creates `path` and its parents if missing; checks that we may write there.
 void ensure_directory(const Path& path);

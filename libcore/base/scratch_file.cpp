@@ -18,8 +18,7 @@ namespace {
 
 [[noreturn]] void refuse(const char* action, const Path& sibling) {
   const int error = errno;
-  const char* advice = error == ENOSPC || error == EDQUOT ? "; free some space or choose another place" : "";
-  throw EnvironmentError(fmt::format("cannot {} a scratch file beside '{}': {}{}", action, sibling.string(), std::strerror(error), advice));
+  throw EnvironmentError(fmt::format("cannot {} a scratch file beside '{}': {}{}", action, sibling.string(), std::strerror(error), advice_on(error)));
 }
 
 }  // namespace

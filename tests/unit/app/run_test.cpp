@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/app/run.h"
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -9,6 +11,7 @@
 #include <new>
 
 #include "libcore/base/error.h"
+#include "libcore/base/file.h"
 #include "libcore/base/log.h"
 #include "tests/support/tmp_dir.h"
 
@@ -252,6 +255,25 @@ TEST_F(Run, OnAFullDiskBehindStdoutEndsWithSeven) {
                   }};
   std::_Exit(
       run({.name = "convoy-train", .commands = {command}}, static_cast<int>(arguments.size()), arguments.data()));
+}
+
+TEST_F(Run, AFileBeyondItsLimitIsAnErrorOfTheWriteAndNoEndOfTheProcess) {
+  const support::TmpDir folder;
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit limit = before;
+  limit.rlim_cur = 1000;
+  std::signal(SIGXFSZ, SIG_DFL);
+  action_ = [&folder](const Session&) {
+    write_file_atomically(folder / "large", std::string(2000, 'x'));
+    return 0;
+  };
+  setrlimit(RLIMIT_FSIZE, &limit);
+  const Said said = call({"run"});
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(said.code, 7);
+  EXPECT_THAT(said.err, AllOf(HasSubstr("large"), HasSubstr("File too large"), HasSubstr("ulimit -f")));
+  EXPECT_THAT(folder.names(), ElementsAre());
 }
 
 TEST_F(Run, EndsLikeAFilterWhenItsReaderIsGone) {

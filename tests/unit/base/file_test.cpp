@@ -45,7 +45,7 @@ TEST(ReadFile, OfAMissingPathIsTheUsersProblemAndNamesIt) {
 
 TEST(ReadFile, OfAFolderIsRefused) {
   const TmpDir dir;
-  EXPECT_THAT(message_of<EnvironmentError>([&] { read_file(dir.path(), "thing"); }), HasSubstr("Is a directory"));
+  EXPECT_THAT(message_of<ConfigError>([&] { read_file(dir.path(), "thing"); }), HasSubstr("it is a folder; name a file"));
 }
 
 TEST(AtomicFiles, AppearWithCommitOnly) {
