@@ -7,6 +7,7 @@
 #include "libcore/base/error.h"
 #include "libcore/base/log.h"
 #include "libcore/data/duplicates.h"
+#include "libcore/data/json_record.h"
 
 namespace convoy::apps::preprocess {
 
@@ -46,8 +47,16 @@ std::string verify_encoder_help() {
 }
 
 data::EncodeOptions EncodeFlags::encode_options() const {
-  if (dedup == "off" && std::find(given.begin(), given.end(), "--dedup-memory") != given.end())
-    throw ConfigError("--dedup-memory: goes with --dedup report or drop; without them nothing is compared");
+  const bool asks_for_memory = std::find(given.begin(), given.end(), "--dedup-memory") != given.end();
+  const std::vector<std::string> problems = data::idle_options({.format = input.format,
+                                                                .separator = input.separator,
+                                                                .on_error = on_error,
+                                                                .dedup = dedup,
+                                                                .keys = input.keys,
+                                                                .max_errors = max_errors.has_value(),
+                                                                .dedup_memory = asks_for_memory});
+  if (!problems.empty()) throw ConfigError(problems);
+  data::RecordParser(input.keys_or_default());  // each is checked as it is read; here, how many there are
   data::EncodeOptions options{.inputs = input.inputs,
                               .read = input.read(),
                               .keys = input.keys_or_default(),
@@ -67,7 +76,10 @@ data::EncodeOptions EncodeFlags::encode_options() const {
 
 void tell_duplicates(const data::EncodeReport& report) {
   if (report.duplicates == 0) return;
-  log_info(fmt::format("{} documents repeat an earlier one's text (--dedup report keeps them, drop leaves them out)", report.duplicates));
+  const bool one = report.duplicates == 1;
+  log_info(fmt::format("{} {} the text of an earlier one and {}", report.duplicates, one ? "document has" : "documents have",
+                       report.dedup == data::Dedup::kDrop ? fmt::format("{} left out", one ? "was" : "were")
+                                                          : fmt::format("{} kept (--dedup drop leaves such out)", one ? "is" : "are")));
 }
 
 }  // namespace convoy::apps::preprocess

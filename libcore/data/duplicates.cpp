@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/data/duplicates.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "libcore/base/error.h"
 #include "libcore/base/scratch_file.h"
+#include "libcore/base/units.h"
 
 namespace convoy::data {
 namespace {
@@ -116,7 +121,17 @@ class Search {
   std::vector<bool>& is_duplicate_;
 };
 
+constexpr const char* kAskForLess = "ask for less: what does not fit is compared on disk, and a plan made again with less keeps its shards";
+
+std::string spelled(std::int64_t memory) { return format_bytes(static_cast<double>(memory)); }
+
 }  // namespace
+
+void check_dedup_memory(std::int64_t memory) {
+  const std::int64_t present = std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
+  if (present <= 0 || memory <= present) return;
+  throw ConfigError(fmt::format("--dedup-memory {}: this machine has {}; {}", spelled(memory), spelled(present), kAskForLess));
+}
 
 Duplicates find_duplicates(const EachKey& keys, std::int64_t count, const DedupSpace& space) {
   check(space.memory >= kLeastDedupMemory, "the options refuse less");
@@ -127,7 +142,11 @@ Duplicates find_duplicates(const EachKey& keys, std::int64_t count, const DedupS
     bool more = true;
     keys([&](const TextKey& key) { more = more && take(key.hash, document++); });
   };
-  Search(space, result.is_duplicate).find(hashes, static_cast<std::size_t>(count), 0);
+  try {
+    Search(space, result.is_duplicate).find(hashes, static_cast<std::size_t>(count), 0);
+  } catch (const std::bad_alloc&) {
+    throw EnvironmentError(fmt::format("--dedup-memory {}: this process cannot get so much; {}", spelled(space.memory), kAskForLess));
+  }
   std::size_t document = 0;
   keys([&](const TextKey& key) {
     if (!result.is_duplicate[document++]) return;

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "libcore/base/error.h"
 #include "libcore/base/log.h"
 #include "libcore/base/temporary_name.h"
 #include "libcore/data/dataset_writer.h"
+#include "libcore/data/encode_metadata.h"
 
 namespace convoy::data {
 namespace {
@@ -14,6 +17,19 @@ namespace {
 constexpr std::int64_t kU16Ids = 65536;
 
 bool is_byte_level(const Tokenizer& tokenizer) { return tokenizer.facts().kind == kByteLevelKind; }
+
+// The plan of a shard that was written over would wait for it again.
+void refuse_shard(const Path& prefix) {
+  if (!std::filesystem::exists(meta_path(prefix))) return;
+  std::string plan;
+  try {
+    plan = parse_metadata(read_file(meta_path(prefix), "dataset metadata"), meta_path(prefix).string()).plan;
+  } catch (const DataError&) {
+    return;  // damaged metadata are replaced with the rest
+  }
+  if (plan.empty()) return;
+  throw ConfigError(fmt::format("--out {}: the pair there is a shard of a plan, which needs it; choose another --out, or remove the shard first", prefix.string()));
+}
 
 }  // namespace
 
@@ -32,9 +48,8 @@ void check_options(const EncodeOptions& options, const Tokenizer& tokenizer) {
     problems.push_back(fmt::format("--dtype u16: {} has {} pieces, u16 holds ids below {}; use --dtype i32 or auto", model,
                                    tokenizer.vocabulary(), kU16Ids));
   }
-  if (options.max_errors && options.on_error == OnError::kFail) {
-    problems.push_back("--max-errors: goes with --on-error skip or quarantine; under fail the first bad record ends the run");
-  }
+  for (std::string& problem : idle_options({.on_error = name_of(options.on_error), .max_errors = options.max_errors.has_value()}))
+    problems.push_back(std::move(problem));
   if (!problems.empty()) throw ConfigError(problems);
 }
 
@@ -62,9 +77,12 @@ void tell_if_slow(const EncodeOptions& options, const Tokenizer& tokenizer) {
 
 void check_place(const Path& out, const std::vector<Split>& splits) {
   const Path folder = out.parent_path();
-  if (out.filename().empty()) throw ConfigError("--out: expected a prefix such as data/corpus, found a folder");
+  if (out.filename().empty() || out.filename() == "." || out.filename() == "..") throw ConfigError("--out: expected a prefix such as data/corpus, found a folder");
   if (!folder.empty()) ensure_directory(folder);
-  for (const Path& prefix : pair_prefixes(out, splits)) check_replaceable(prefix);
+  for (const Path& prefix : pair_prefixes(out, splits)) {
+    check_replaceable(prefix);
+    refuse_shard(prefix);
+  }
   remove_abandoned(folder.empty() ? Path(".") : folder, out.filename().string() + ".");
 }
 

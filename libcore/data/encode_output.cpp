@@ -29,6 +29,7 @@ EncodeOutput::EncodeOutput(EncodeOrigin origin) : origin_(std::move(origin)), li
   }
   if (options.on_error == OnError::kQuarantine) quarantine_ = std::make_unique<AtomicFile>(quarantine_path(options.out));
   report_.dtype = name_of(type);
+  report_.dedup = options.dedup;
 }
 
 // A row of a shard has the number of its piece, too: how many lines of the file are before that is known to the merge alone.
@@ -132,6 +133,7 @@ void EncodeOutput::prepare() {
 void EncodeOutput::publish() {
   if (quarantine_) quarantine_->commit();
   for (const auto& output : outputs_) withdraw(output->writer().prefix());
+  if (!quarantine_) remove_quarantine(origin_.options.out);
   for (const auto& output : outputs_) output->publish();
 }
 
@@ -142,6 +144,15 @@ std::vector<std::int64_t> EncodeOutput::documents() const {
 }
 
 Path quarantine_path(const Path& out) { return out.string() + ".quarantine.jsonl"; }
+
+void remove_quarantine(const Path& out) {
+  const Path path = quarantine_path(out);
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return;
+  std::filesystem::remove(path, error);
+  if (error) throw EnvironmentError(fmt::format("cannot remove '{}', the bad records of an older run: {}", path.string(), error.message()));
+  log_info(fmt::format("removed {}: it listed the bad records of an older run", path.string()));
+}
 
 std::string shown_name(const InputFile& file) { return file.name == "-" ? "standard input" : file.name; }
 

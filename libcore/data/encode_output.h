@@ -63,6 +63,9 @@ class EncodeOutput {
 
 Path quarantine_path(const Path& out);  // PREFIX.quarantine.jsonl
 
+// Removes the list of an older run, which would be taken for that of the pairs beside it.
+void remove_quarantine(const Path& out);
+
 std::string shown_name(const InputFile& file);  // "standard input" for -
 
 }  // namespace convoy::data

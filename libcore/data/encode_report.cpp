@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/data/encode_report.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
+
+#include "libcore/base/error.h"
 
 namespace convoy::data {
 
@@ -16,14 +20,14 @@ std::string EncodeReport::json() const {
 }
 
 void add_counts(const EncodeReport& part, EncodeReport& total) {
-  total.documents += part.documents;
-  total.tokens += part.tokens;
-  total.bytes_in += part.bytes_in;
-  total.bytes_text += part.bytes_text;
-  total.empty += part.empty;
-  total.bad_records += part.bad_records;
-  total.duplicates += part.duplicates;
-  total.invalid_utf8 += part.invalid_utf8;
+  for (const auto count : {&EncodeReport::documents, &EncodeReport::tokens, &EncodeReport::bytes_in, &EncodeReport::bytes_text,
+                           &EncodeReport::empty, &EncodeReport::bad_records, &EncodeReport::duplicates, &EncodeReport::invalid_utf8}) {
+    const std::int64_t before = total.*count;
+    if (__builtin_add_overflow(before, part.*count, &(total.*count))) {
+      throw DataError(fmt::format("counts of the parts add up to more than 2^63: {} and {}, of which the larger is damaged; make that part again",
+                                  before, part.*count));
+    }
+  }
   total.seconds += part.seconds;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libcore/base/json.h"
+#include "libcore/data/encode_options.h"
 #include "libcore/data/json_fields.h"
 
 namespace convoy::data {
@@ -21,6 +22,7 @@ struct EncodeReport {
   std::int64_t bad_records = 0;
   std::int64_t duplicates = 0;    // documents that repeat an earlier one's text, under --dedup: left out by drop, there under report
   std::int64_t invalid_utf8 = 0;  // text documents with bytes that are no UTF-8 (each became U+FFFD)
+  Dedup dedup = Dedup::kOff;      // what became of them; neither written nor read
   std::string dtype = {};
   std::vector<std::string> outputs = {};
   double seconds = 0.0;
@@ -29,7 +31,7 @@ struct EncodeReport {
   std::string json() const;
 };
 
-// Adds the counts and seconds of `part`, which went on where `total` ended.
+// Adds the counts and seconds of `part`, which went on where `total` ended. DataError beyond 64 bits, which no counting reaches.
 void add_counts(const EncodeReport& part, EncodeReport& total);
 
 // The keys of `report`, with the documents and tokens of one of its pairs.

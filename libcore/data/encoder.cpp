@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "libcore/base/error.h"
+#include "libcore/data/duplicates.h"
 #include "libcore/data/encode_batch.h"
 #include "libcore/data/encode_checks.h"
 #include "libcore/data/encode_output.h"
@@ -93,6 +94,7 @@ void check_documents(const EncodeReport& report, const std::vector<Split>& split
 EncodeReport encode(const EncodeOptions& options, const EncodeHooks& hooks) {
   const Tokenizer tokenizer(options.tokenizer, options.split_special_tokens);
   check_options(options, tokenizer);
+  if (options.dedup != Dedup::kOff) check_dedup_memory(options.dedup_memory);
   const std::vector<InputFile> files = expand_inputs(options.inputs);
   warn_if_lossy(options, tokenizer);
   tell_if_slow(options, tokenizer);

@@ -13,6 +13,7 @@
 #include "libcore/base/log.h"
 #include "libcore/data/dataset_check.h"
 #include "libcore/data/encode_checks.h"
+#include "libcore/data/encode_output.h"
 #include "libcore/data/index_format.h"
 #include "libcore/data/indexed_dataset.h"
 
@@ -137,15 +138,17 @@ void append_pair(const IndexedDataset& dataset, std::int64_t first, const Kept& 
   expect_sum(path, "bin_xxh3_128", dataset.meta()->bin_xxh3_128, sum.hex());
 }
 
-void check_dedup(const std::vector<Path>& prefixes, const std::vector<PairMetadata>& parts) {
-  const std::string dedup = Json::parse(parts.front().options).value("dedup", "off");
-  if (dedup == "off") return;
+// How each of the pairs treated its duplicates, which is all that a merge can say of them.
+Dedup check_dedup(const std::vector<Path>& prefixes, const std::vector<PairMetadata>& parts) {
+  const Dedup dedup = dedup_named(Json::parse(parts.front().options).value("dedup", "off")).value_or(Dedup::kOff);
+  if (dedup == Dedup::kOff) return dedup;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].plan.empty()) continue;
     throw DataError(fmt::format("{} is a shard of a plan with --dedup {}, whose duplicates are not looked for yet; merge the shards with --plan PLAN.json",
-                                prefixes[i].string(), dedup));
+                                prefixes[i].string(), name_of(dedup)));
   }
   log_warning("--dedup was each pair's own: documents that are in several of the pairs stay; to compare them all, encode all inputs together");
+  return dedup;
 }
 
 }  // namespace
@@ -213,13 +216,16 @@ PairFiles merged_pair(const std::vector<Path>& prefixes, const Path& out, const 
 EncodeReport merge_pairs(const std::vector<Path>& prefixes, const Path& out, const MergeHooks& hooks) {
   check_place(out, {});
   const std::vector<PairMetadata> parts = compatible_metadata(prefixes);
-  check_dedup(prefixes, parts);
+  const Dedup dedup = check_dedup(prefixes, parts);
   PairMetadata metadata = merged_metadata(parts);
+  metadata.report.dedup = dedup;
   metadata.report.outputs = {out.string()};
   metadata.report.documents = metadata.documents;
   metadata.report.tokens = metadata.tokens;
   PairFiles files = merged_pair(prefixes, out, metadata, hooks);
   if (hooks.poll) hooks.poll();
+  withdraw(out);
+  remove_quarantine(out);
   files.publish();
   return metadata.report;
 }

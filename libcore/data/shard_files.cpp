@@ -7,6 +7,7 @@
 
 #include "libcore/base/error.h"
 #include "libcore/base/json.h"
+#include "libcore/data/encode_metadata.h"
 #include "libcore/data/encode_output.h"
 #include "libcore/data/indexed_dataset.h"
 #include "libcore/data/json_fields.h"
@@ -51,13 +52,52 @@ void expect_size(const Path& path, std::int64_t bytes) {
   if (static_cast<std::int64_t>(size) != bytes) throw DataError(fmt::format("{} has {} bytes, expected {}", path.string(), size, bytes));
 }
 
-void check_pair(const Path& prefix, const WrittenPair& pair) {
+// A record and the metadata of its pairs were written from the same counts.
+void check_counts(const Path& prefix, const WrittenPair& pair, const EncodeReport& report) {
+  const std::string path = meta_path(prefix).string();
+  const PairMetadata written = parse_metadata(read_file(path, "dataset metadata"), path);
+  const auto expect = [&path](const char* what, std::int64_t in_metadata, std::int64_t in_record) {
+    if (in_metadata != in_record) throw DataError(fmt::format("{} has {} {}, the shard's record {}", path, what, in_metadata, in_record));
+  };
+  expect("documents", written.documents, pair.documents);
+  expect("tokens", written.tokens, pair.tokens);
+  expect("bytes_in", written.report.bytes_in, report.bytes_in);
+  expect("bytes_text", written.report.bytes_text, report.bytes_text);
+  expect("empty", written.report.empty, report.empty);
+  expect("bad_records", written.report.bad_records, report.bad_records);
+  expect("duplicates", written.report.duplicates, report.duplicates);
+  expect("invalid_utf8", written.report.invalid_utf8, report.invalid_utf8);
+}
+
+void check_pair(const Path& prefix, const WrittenPair& pair, const EncodeReport& report) {
   expect_size(bin_path(prefix), pair.sums.bin_bytes);
   expect_size(idx_path(prefix), pair.sums.idx_bytes);
   if (!std::filesystem::exists(meta_path(prefix))) throw DataError(fmt::format("{} is missing", meta_path(prefix).string()));
   const DatasetMeta meta = read_meta(prefix);
-  if (meta.bin_xxh3_128 == pair.sums.bin_xxh3_128 && meta.idx_xxh3_128 == pair.sums.idx_xxh3_128) return;
-  throw DataError(fmt::format("{} has other checksums than the shard's record", meta_path(prefix).string()));
+  if (meta.bin_xxh3_128 != pair.sums.bin_xxh3_128 || meta.idx_xxh3_128 != pair.sums.idx_xxh3_128)
+    throw DataError(fmt::format("{} has other checksums than the shard's record", meta_path(prefix).string()));
+  check_counts(prefix, pair, report);
+}
+
+// The counts of a record among each other; every line has a byte at least.
+void check_sums(const std::string& path, const ShardRecord& record) {
+  std::int64_t documents = 0, tokens = 0;
+  for (const WrittenPair& pair : record.pairs) {
+    if (pair.documents > pair.sums.idx_bytes || pair.tokens > pair.sums.bin_bytes)
+      throw DataError(fmt::format("{} has {} documents and {} tokens in files of {} and {} bytes", path, pair.documents, pair.tokens,
+                                  pair.sums.idx_bytes, pair.sums.bin_bytes));
+    documents += pair.documents;
+    tokens += pair.tokens;
+  }
+  const auto expect = [&path](const char* what, std::int64_t in_pairs, std::int64_t in_all) {
+    if (in_pairs != in_all) throw DataError(fmt::format("{} has {} {} in its pairs and {} in all", path, what, in_pairs, in_all));
+  };
+  expect("documents", documents, record.report.documents);
+  expect("tokens", tokens, record.report.tokens);
+  for (const std::int64_t lines : record.lines) {
+    if (lines < 0 || lines > record.report.bytes_in)
+      throw DataError(fmt::format("{} has {} lines in {} bytes", path, lines, record.report.bytes_in));
+  }
 }
 
 void check_shard(const ShardPlan& plan, const Path& prefix, std::int64_t shard, const ShardRecord& record) {
@@ -72,10 +112,11 @@ void check_shard(const ShardPlan& plan, const Path& prefix, std::int64_t shard, 
   const std::vector<Path> prefixes = pair_prefixes(prefix, plan.options.splits);
   for (const WrittenPair& pair : record.pairs) {
     if (pair.split >= prefixes.size()) throw DataError(fmt::format("{} has a pair of split {}", record_path(prefix).string(), pair.split));
-    check_pair(prefixes[pair.split], pair);
+    check_pair(prefixes[pair.split], pair, record.report);
     if (plan.options.dedup == Dedup::kOff) continue;
     expect_size(hashes_path(prefixes[pair.split]), pair.documents * static_cast<std::int64_t>(sizeof(TextKey)));
   }
+  check_sums(record_path(prefix).string(), record);
   if (plan.options.on_error == OnError::kQuarantine) expect_size(quarantine_path(prefix), record.quarantine_bytes);
 }
 
@@ -104,7 +145,7 @@ ShardRecord parse_record(std::string_view text, std::string_view where) {
   ShardRecord record{.plan = text_field(json, "plan", file), .shard = count_field(json, "shard", file), .report = read_counts(json, file)};
   for (const Json& pair : array_field(json, "pairs", file)) record.pairs.push_back(pair_of(pair, file));
   for (const Json& lines : array_field(json, "lines", file)) {
-    record.lines.push_back(lines.is_number_integer() ? lines.get<std::int64_t>() : 0);
+    record.lines.push_back(lines.is_number_integer() ? lines.get<std::int64_t>() : -1);
   }
   record.quarantine_bytes = count_field(json, "quarantine_bytes", file);
   return record;

@@ -38,7 +38,7 @@ struct ShardState {
   bool complete() const { return record.has_value(); }
 };
 
-// Looks at record, metadata and sizes, not at the tokens.
+// Looks at record, metadata, sizes, and whether their counts agree; not at the tokens.
 ShardState look_at_shard(const ShardPlan& plan, const Path& plan_file, std::int64_t shard);
 
 // The shards that are not complete, ascending, each with its flaw.

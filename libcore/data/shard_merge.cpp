@@ -53,8 +53,16 @@ std::vector<ShardRecord> records_of(const ShardPlan& plan, const Path& plan_file
   return records;
 }
 
+// What has a shard's name beside the plan is a file of a shard, be it empty or not encoded yet.
+void check_target(const Path& plan_file, const Path& out) {
+  const auto folder_of = [](const Path& path) { return std::filesystem::weakly_canonical(std::filesystem::absolute(path).parent_path()); };
+  if (!out.filename().string().starts_with("shard-") || folder_of(out) != folder_of(plan_file)) return;
+  throw ConfigError(fmt::format("--out {}: files of that name beside {} are those of its shards; choose another name or folder", out.string(),
+                                plan_file.string()));
+}
+
 EncodeReport report_of(const ShardPlan& plan, const std::vector<ShardRecord>& records, const Path& out) {
-  EncodeReport report{.dtype = records.front().report.dtype};
+  EncodeReport report{.dedup = plan.options.dedup, .dtype = records.front().report.dtype};
   for (const ShardRecord& record : records) add_counts(record.report, report);
   for (const Path& prefix : pair_prefixes(out, plan.options.splits)) report.outputs.push_back(prefix.string());
   if (plan.options.max_errors && report.bad_records > *plan.options.max_errors) {
@@ -160,6 +168,8 @@ AtomicFile merged_quarantine(const ShardPlan& plan, const Path& plan_file, const
 
 EncodeReport merge_shards(const Path& plan_file, const Path& out, const MergeHooks& hooks) {
   const ShardPlan plan = read_plan(plan_file);
+  check_target(plan_file, out);
+  if (plan.options.dedup != Dedup::kOff) check_dedup_memory(plan.options.dedup_memory);
   const std::vector<ShardRecord> records = records_of(plan, plan_file);
   EncodeReport report = report_of(plan, records, out);
   const std::vector<Path> outs = pair_prefixes(out, plan.options.splits);
@@ -194,6 +204,7 @@ EncodeReport merge_shards(const Path& plan_file, const Path& out, const MergeHoo
   if (hooks.poll) hooks.poll();
   if (quarantine) quarantine->commit();
   for (const PairFiles& pair : pairs) withdraw(pair.prefix());
+  if (!quarantine) remove_quarantine(out);
   for (PairFiles& pair : pairs) pair.publish();
   return report;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/megatron_pair.h"
 #include "tests/support/run_program.h"
 #include "tests/support/tmp_dir.h"
 
@@ -87,10 +88,10 @@ TEST_F(Preprocess, AFullDiskAndAnUnwritablePlaceAreTheEnvironments) {
   const std::string words(200000, 'w');
   folder.write("big.txt", words);
   // A limit on the size of files refuses what a full disk refuses.
-  const std::string line = "trap '' XFSZ; ulimit -f 8; exec '" + kProgram + "' encode big.txt --tokenizer '" + kModel + "' --out out/x";
+  const std::string line = "ulimit -f 8; exec '" + kProgram + "' encode big.txt --tokenizer '" + kModel + "' --out out/x";
   const ProgramResult full = support::run_program({.arguments = {"bash", "-c", line}, .directory = folder.path()});
   EXPECT_EQ(full.exit_code, 7);
-  EXPECT_THAT(full.err, HasSubstr("out/x.bin"));
+  EXPECT_THAT(full.err, AllOf(HasSubstr("out/x.bin"), HasSubstr("File too large"), HasSubstr("ulimit -f")));
   EXPECT_TRUE(std::filesystem::is_empty(folder / "out"));
   const ProgramResult nowhere = run({"encode", "big.txt", "--tokenizer", kModel, "--out", "/proc/none/x"});
   EXPECT_EQ(nowhere.exit_code, 7);
@@ -138,16 +139,47 @@ TEST_F(Preprocess, JsonOutputHasTheDocumentedKeys) {
 
 TEST_F(Preprocess, DuplicatesAreCountedOrDropped) {
   const std::string text = "{\"text\": \"a\"}\n{\"text\": \"b\"}\n{\"text\": \"a\"}\n";
-  EXPECT_THAT(encode("-", {"--json", "--dedup", "report"}, text).out, AllOf(HasSubstr("\"documents\":3"), HasSubstr("\"duplicates\":1")));
+  const ProgramResult reported = encode("-", {"--json", "--dedup", "report"}, text);
+  EXPECT_THAT(reported.out, AllOf(HasSubstr("\"documents\":3"), HasSubstr("\"duplicates\":1")));
+  EXPECT_THAT(reported.err, HasSubstr("1 document has the text of an earlier one and is kept (--dedup drop leaves such out)"));
   const ProgramResult dropped = encode("-", {"--json", "--dedup", "drop", "--dedup-memory", "1MiB"}, text);
   EXPECT_THAT(dropped.out, AllOf(HasSubstr("\"documents\":2"), HasSubstr("\"duplicates\":1")));
-  EXPECT_THAT(dropped.err, HasSubstr("1 documents repeat an earlier one's text"));
+  EXPECT_THAT(dropped.err, HasSubstr("1 document has the text of an earlier one and was left out"));
   EXPECT_EQ(run({"verify", "x"}).exit_code, 0);
   EXPECT_THAT(folder.names(), ElementsAre("x.bin", "x.idx", "x.meta.json"));
   const ProgramResult refused = encode("-", {"--dedup-memory", "1MiB"}, text);
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr("--dedup-memory: goes with"));
   EXPECT_EQ(encode("-", {"--dedup", "drop", "--dedup-memory", "1000"}, text).exit_code, 2);
+  const ProgramResult beyond = encode("-", {"--dedup", "drop", "--dedup-memory", "4096TiB"}, text);
+  EXPECT_EQ(beyond.exit_code, 2);
+  EXPECT_THAT(beyond.err, AllOf(HasSubstr("--dedup-memory"), HasSubstr("this machine has"), HasSubstr("compared on disk")));
+}
+
+TEST_F(Preprocess, EveryContradictionOfTheFlagsIsToldAtOnce) {
+  const ProgramResult result = encode("-", {"--dedup-memory", "1MiB", "--max-errors", "3", "--format", "jsonl", "--document-separator", "line"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("3 problems"), HasSubstr("--dedup-memory: goes"), HasSubstr("--max-errors: goes"), HasSubstr("--document-separator line:")));
+  std::vector<std::string> keys;
+  for (int i = 0; i < 33; ++i) keys.insert(keys.end(), {"--key", "k" + std::to_string(i)});
+  std::vector<std::string> plan{"plan", input("plain.jsonl"), "--tokenizer", kModel, "--shards", "1", "--out-dir", "s"};
+  plan.insert(plan.end(), keys.begin(), keys.end());
+  EXPECT_EQ(run(plan).exit_code, 2) << "not first by the elements";
+}
+
+TEST_F(Preprocess, AFolderInTheWayOfAFileIsTheUsers) {
+  for (const char* out : {".", "..", "x/", "x/.", ""}) {
+    const ProgramResult result = run({"encode", input("plain.jsonl"), "--tokenizer", kModel, "--out", out});
+    EXPECT_EQ(result.exit_code, 2) << out;
+    EXPECT_THAT(result.err, HasSubstr("expected a prefix such as"));
+  }
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"status", "--plan", "."}, {"encode", "--plan", ".", "--shard", "0"},
+                                                  {"encode", input("plain.jsonl"), "--tokenizer", ".", "--out", "x"}}) {
+    const ProgramResult result = run(command);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("it is a folder; name a file"));
+  }
+  EXPECT_THAT(folder.names(), ElementsAre());
 }
 
 TEST_F(Preprocess, CatDecodesADocumentByteForByte) {
@@ -192,6 +224,15 @@ TEST_F(Preprocess, InfoTellsLengthsIdsAndBytesAToken) {
   const ProgramResult json = run({"info", "x", "--json"});
   EXPECT_THAT(json.out, AllOf(HasSubstr("\"histogram\":[{\"from\":2,\"to\":3,\"documents\":2}"), HasSubstr("\"bytes_per_token\":"),
                               HasSubstr("\"distinct_ids\":"), HasSubstr("\"vocab_share\":")));
+}
+
+// Memory that goes by the largest id would be 16 GiB here.
+TEST_F(Preprocess, InfoCountsIdsOfAnySizeInBoundedMemory) {
+  support::write_pair(folder / "x", {2147483647, 5, 2147483647, 0}, {3, 1});
+  const std::string line = "ulimit -v 2000000; exec '" + kProgram + "' info x --foreign --json --html x.html";
+  const ProgramResult result = support::run_program({.arguments = {"bash", "-c", line}, .directory = folder.path()});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("\"distinct_ids\":3"), HasSubstr("\"vocab_size\":2147483648")));
 }
 
 TEST_F(Preprocess, InfoWritesAPageThatNeedsNothingFromOutside) {

@@ -190,6 +190,93 @@ TEST_F(ShardEncoderTest, AShardThatLacksAFileOrHasAnotherSizeIsMissingAndEncoded
   }
 }
 
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+// A record as a damaged disk or a helping hand leaves it: readable, with numbers that are not those of its pairs.
+TEST_F(ShardEncoderTest, ARecordWhoseNumbersAreNotThoseOfItsPairsIsNoRecord) {
+  folder.write("x.jsonl", "{\"text\": \"one\"}\n{\"text\": \"two\"}\nbad\n");
+  EncodeOptions options = options_for({(folder / "x.jsonl").string()});
+  options.on_error = OnError::kSkip;
+  const Path plan_file = write_plan(options, 1);
+  const ShardPlan plan = read_plan(plan_file);
+  encode_shard(plan_file, 0, {.threads = 1}, {});
+  const std::string good = golden::content(folder / "shards/shard-00000.json");
+  const auto flaw_of = [&](const std::string& from, const std::string& to) {
+    const std::string text = replaced(good, from, to);
+    EXPECT_NE(text, good) << from;
+    folder.write("shards/shard-00000.json", text);
+    return look_at_shard(plan, plan_file, 0).flaw;
+  };
+  const std::string huge = "9223372036854775807";
+  EXPECT_THAT(flaw_of("\"documents\":2", "\"documents\":3"), AllOf(HasSubstr("shard-00000.json"), HasSubstr("documents 2 in its pairs and 3 in all")));
+  EXPECT_THAT(flaw_of("\"split\":0,\"documents\":2", "\"split\":0,\"documents\":" + huge), HasSubstr("documents"));
+  EXPECT_THAT(flaw_of("\"tokens\":", "\"tokens\":1"), HasSubstr("tokens"));
+  EXPECT_THAT(flaw_of("\"bytes_text\":6", "\"bytes_text\":" + huge), AllOf(HasSubstr("meta.json has bytes_text 6"), HasSubstr(huge)));
+  EXPECT_THAT(flaw_of("\"bad_records\":1", "\"bad_records\":0"), HasSubstr("bad_records"));
+  EXPECT_THAT(flaw_of("\"lines\":[3]", "\"lines\":[" + huge + "]"), HasSubstr("lines"));
+  EXPECT_THAT(flaw_of("\"lines\":[3]", "\"lines\":[\"3\"]"), HasSubstr("lines"));
+  EXPECT_THAT(message_of<DataError>([&] { merge_shards(plan_file, folder / "merged", {}); }), HasSubstr("--array=0"));
+}
+
+// Shards without documents have no metadata that their numbers could be held against.
+TEST_F(ShardEncoderTest, CountsThatAddUpBeyondSixtyFourBitsAreRefused) {
+  folder.write("x.txt", "the only document");
+  const Path plan_file = write_plan(options_for({(folder / "x.txt").string()}), 3);
+  for (std::int64_t shard = 0; shard < 3; ++shard) encode_shard(plan_file, shard, {.threads = 1}, {});
+  const std::string record = golden::content(folder / "shards/shard-00000.json");
+  folder.write("shards/shard-00000.json", replaced(record, "\"bytes_text\":0", "\"bytes_text\":9223372036854775807"));
+  EXPECT_THAT(message_of<DataError>([&] { merge_shards(plan_file, folder / "merged", {}); }), HasSubstr("9223372036854775807"));
+}
+
+TEST_F(ShardEncoderTest, AMergeWritesOverNoFileOfItsOwnShards) {
+  const Path plan_file = write_plan(options_for({golden_input("a.jsonl")}), 2);
+  for (std::int64_t shard = 0; shard < 2; ++shard) encode_shard(plan_file, shard, {.threads = 1}, {});
+  for (const char* out : {"shards/shard-00001", "shards/shard-00007", "shards/../shards/shard-00000.x"}) {
+    EXPECT_THAT(message_of<ConfigError>([&] { merge_shards(plan_file, folder / out, {}); }), HasSubstr("those of its shards")) << out;
+  }
+  EXPECT_TRUE(missing_shards(read_plan(plan_file), plan_file).empty());
+  EXPECT_NO_THROW(merge_shards(plan_file, folder / "shards/all", {}));
+}
+
+TEST_F(ShardEncoderTest, NoOtherRunWritesOverAShardOfAPlan) {
+  const EncodeOptions options = options_for({golden_input("a.jsonl")});
+  const Path plan_file = write_plan(options, 1);
+  encode_shard(plan_file, 0, {.threads = 1}, {});
+  encode(options, {});
+  EncodeOptions over = options;
+  over.out = folder / "shards/shard-00000";
+  EXPECT_THAT(message_of<ConfigError>([&] { encode(over, {}); }), HasSubstr("a shard of a plan"));
+  EXPECT_THAT(message_of<ConfigError>([&] { merge_pairs({folder / "whole"}, over.out, {}); }), HasSubstr("a shard of a plan"));
+  EXPECT_TRUE(missing_shards(read_plan(plan_file), plan_file).empty());
+}
+
+TEST_F(ShardEncoderTest, AListOfBadRecordsOfAnOlderRunDoesNotStayBesideNewPairs) {
+  folder.write("x.jsonl", "{\"text\": \"one\"}\nbad\n");
+  EncodeOptions listing = options_for({(folder / "x.jsonl").string()}), skipping = listing;
+  listing.on_error = OnError::kQuarantine;
+  skipping.on_error = OnError::kSkip;
+  const Path list = folder / "whole.quarantine.jsonl";
+  encode(listing, {});
+  EXPECT_TRUE(std::filesystem::exists(list));
+  encode(skipping, {});
+  EXPECT_FALSE(std::filesystem::exists(list));
+  by_shards(listing, 1);
+  EXPECT_TRUE(std::filesystem::exists(folder / "merged.quarantine.jsonl"));
+  by_shards(skipping, 1);
+  EXPECT_FALSE(std::filesystem::exists(folder / "merged.quarantine.jsonl"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "shards/shard-00000.quarantine.jsonl"));
+  by_shards(listing, 1);
+  merge_pairs({folder / "whole"}, folder / "merged", {});
+  EXPECT_FALSE(std::filesystem::exists(folder / "merged.quarantine.jsonl"));
+  encode(listing, {});
+  std::filesystem::remove(folder / "x.jsonl");
+  EXPECT_THROW(encode(skipping, {}), Error);
+  EXPECT_TRUE(std::filesystem::exists(list)) << "as long as its pair stays";
+}
+
 TEST_F(ShardEncoderTest, AShardOfAnotherPlanIsMissingAndReplaced) {
   EncodeOptions options = options_for({golden_input("a.jsonl")});
   encode_shard(write_plan(options, 2), 0, {.threads = 1}, {});
