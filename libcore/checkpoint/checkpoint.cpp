@@ -238,10 +238,12 @@ Checkpoint open_step(const Path& checkpoints, std::int64_t step) {
                               opened.path().string(), held, step_directory_name(held)));
 }
 
-std::optional<Path> newest_checkpoint(const Path& checkpoints, std::vector<std::string>& skipped) {
+std::optional<Path> newest_checkpoint(const Path& checkpoints, std::vector<std::string>& skipped,
+                                      std::optional<std::int64_t> before) {
   std::vector<std::int64_t> steps = step_directories(checkpoints);
   std::sort(steps.rbegin(), steps.rend());
   for (const std::int64_t step : steps) {
+    if (before && step >= *before) continue;
     try {
       return open_step(checkpoints, step).path();
     } catch (const EnvironmentError&) {

@@ -48,7 +48,9 @@ Checkpoint open_step(const Path& checkpoints, std::int64_t step);
 // The newest step of a run directory's checkpoints that is committed and opens; none if there is none. Broken ones that
 // are newer are named in `skipped`; one that this process may not read, or a disk that fails, is an EnvironmentError:
 // it may be sound, and what is older would be trained on over it.
-std::optional<Path> newest_checkpoint(const Path& checkpoints, std::vector<std::string>& skipped);
+// Of those before step `before` alone, where it is given.
+std::optional<Path> newest_checkpoint(const Path& checkpoints, std::vector<std::string>& skipped,
+                                      std::optional<std::int64_t> before = std::nullopt);
 
 // Whether a folder is one of ours (it has a manifest or a COMMIT), rather than a Hugging Face folder.
 bool is_step_directory(const Path& folder);

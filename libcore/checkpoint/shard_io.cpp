@@ -44,7 +44,8 @@ std::string in_bytes(std::uint64_t bytes) {
 }  // namespace
 
 FileHandle::FileHandle(const Path& path, Mode mode) : path_(path) {
-  const int flags = mode == Mode::kRead ? O_RDONLY : O_RDWR;
+  // A pipe of a checkpoint's name would wait for a writer for ever; size() refuses it.
+  const int flags = mode == Mode::kRead ? O_RDONLY | O_NONBLOCK : O_RDWR;
   do {
     descriptor_ = ::open(path.c_str(), flags | O_CLOEXEC);
   } while (descriptor_ < 0 && errno == EINTR);

@@ -30,6 +30,8 @@ class Agreement {
 
   // Whether the error on its way is known to every rank.
   bool is_shared() const { return shared_; }
+  // All ranks have made up for the last error, which is none any more.
+  void forget() { shared_ = false; }
   bool is_root() const { return world_.rank() == 0; }
   comm::Communicator& world() const { return world_; }
   const std::string& node() const { return node_; }

@@ -16,12 +16,16 @@
 namespace convoy::train {
 namespace {
 
+void tell_passed_over(const std::vector<std::string>& reasons) {
+  for (const std::string& reason : reasons) log_warning(fmt::format("a checkpoint is passed over: {}", reason));
+}
+
 // The run's own newest sound checkpoint. Broken newer ones are named; where all are broken nothing is started over
 // them.
 std::optional<Path> own_checkpoint(const RunDirectory& directory) {
   std::vector<std::string> skipped;
   std::optional<Path> newest = checkpoint::newest_checkpoint(directory.checkpoints(), skipped);
-  for (const std::string& reason : skipped) log_warning(fmt::format("a checkpoint is passed over: {}", reason));
+  tell_passed_over(skipped);
   if (newest || skipped.empty()) return newest;
   throw DataError(
       fmt::format("{}: none of {} checkpoints is sound, the newest: {}; look at them with convoy-ckpt verify, "
@@ -36,7 +40,7 @@ Path foreign_checkpoint(const std::string& from) {
   if (checkpoint::is_step_directory(from)) return from;
   std::vector<std::string> skipped;
   const std::optional<Path> newest = checkpoint::newest_checkpoint(checkpoint::checkpoints_folder(from), skipped);
-  for (const std::string& reason : skipped) log_warning(fmt::format("a checkpoint is passed over: {}", reason));
+  tell_passed_over(skipped);
   if (newest) return *newest;
   throw DataError(
       fmt::format("--resume-from {}: holds no committed checkpoint; expected a step directory or a run "
@@ -78,6 +82,17 @@ Start decide_start(const RunDirectory& directory, const config::ResumeOptions& o
   if (is_run)
     log_warning(fmt::format("{} holds no committed checkpoint: the run starts anew", directory.path().string()));
   return start;
+}
+
+Path checkpoint_before(const RunDirectory& directory, const Path& damaged, const std::string& why) {
+  std::vector<std::string> skipped;
+  const std::optional<Path> older = checkpoint::newest_checkpoint(
+      directory.checkpoints(), skipped, checkpoint::parse_step_directory(damaged.filename().string()));
+  skipped.insert(skipped.begin(), why);
+  tell_passed_over(skipped);
+  if (older) return *older;
+  throw DataError(fmt::format("{}; {} holds no sound checkpoint before it: look at them with convoy-ckpt verify, or choose another --out", why,
+                              directory.checkpoints().string()));
 }
 
 std::string to_text(const Start& start) {

@@ -24,6 +24,10 @@ struct Start {
 // DataError if --resume require finds nothing or none of the run's checkpoints is sound.
 Start decide_start(const RunDirectory& directory, const config::ResumeOptions& options, std::int64_t steps);
 
+// Rank 0 alone. The run's newest sound checkpoint before `damaged`, one of its own, whose tensors turned out not to be whole when they
+// were read (`why`), which a warning tells. DataError with `why` if there is none. Nothing is removed.
+Path checkpoint_before(const RunDirectory& directory, const Path& damaged, const std::string& why);
+
 // As text, for the other ranks.
 std::string to_text(const Start& start);
 Start start_of(const std::string& text);

@@ -70,6 +70,10 @@ class Session {
   void open_checkpoint();
   void refuse_without_steps() const;
   void refuse_tensor_ranks_across_nodes() const;
+  void prepare_place();
+  void make_recorder();
+  std::unique_ptr<Trainer> start_trainer(const parallel::Groups& groups);
+  void go_back(const DataError& damage);
   void prepare_directory();
   ExitCode train();
   std::int64_t start_step() const;
@@ -104,7 +108,6 @@ ExitCode Session::run() {
                            prepared_->resolved.steps, start_.checkpoint.string()));
     return ExitCode::kDone;
   }
-  agreement_.root([&] { prepare_directory(); });
   return train();
 }
 
@@ -139,6 +142,10 @@ void Session::open_checkpoint() {
     if (start_.kind == StartKind::kResume) refuse_without_steps();
   }
   fingerprint_ = fingerprint_of(*prepared_);
+  if (checkpoint_) return;
+  // A new run has nothing that could change, but a key that is none now would be refused when it goes on.
+  const std::vector<std::string> problems = fingerprint_problems(fingerprint_, fingerprint_, options_.resume.allow_change);
+  if (!problems.empty()) throw ConfigError(problems);
 }
 
 std::int64_t Session::start_step() const { return checkpoint_ ? checkpoint_->manifest().description.progress.step : 0; }
@@ -156,16 +163,21 @@ void Session::refuse_tensor_ranks_across_nodes() const {
   if (!problem.empty()) throw ConfigError(problem);
 }
 
-// The record first: it shows that the directory is a run's.
-void Session::prepare_directory() {
+void Session::prepare_place() {
   checkpoint::remove_leftovers(directory_.checkpoints());
   refuse_without_space(*prepared_, directory_, start_step());
+  if (prepared_->resolved.writes_traces) make_traces_folder(directory_);
+}
+
+// The record first: it shows that the directory is a run's.
+void Session::prepare_directory() {
+  if (checkpoint_ && !options_.model.init_from.empty())
+    log_info(fmt::format("--init-from {} is not read: the run goes on from {}", options_.model.init_from, start_.checkpoint.string()));
   const std::string record =
       run_record(*prepared_, rank_.identity, invocation_, nodes_, start_, earlier_record(directory_));
   write_file_atomically(directory_.record(), record + "\n");
   write_file_atomically(directory_.config(), invocation_.resolved_config);
   discard_rows(directory_, start_step());
-  if (prepared_->resolved.writes_traces) make_traces_folder(directory_);
   log_ = std::make_unique<RunLog>(directory_, rank_.identity, log_options(*prepared_));
   if (checkpoint_) {
     log_->resumed(start_step(), start_.checkpoint);
@@ -175,31 +187,51 @@ void Session::prepare_directory() {
   warn_about_unused(options_.optimizer);
 }
 
-ExitCode Session::train() {
-  const parallel::Groups groups = parallel::make_groups(rank_.world, prepared_->resolved.layout);
+void Session::make_recorder() {
+  recorder_ = std::make_unique<trace::Recorder>(
+      trace_header(*prepared_, directory_, rank_.identity, rank_.world.rank(), start_.attempt),
+      recorder_options(prepared_->resolved, directory_));
+  agreement_.set_lane({recorder_.get()});
+}
+
+// With the states of the newest checkpoint that is whole: only reading them shows whether it is.
+std::unique_ptr<Trainer> Session::start_trainer(const parallel::Groups& groups) {
   std::unique_ptr<Trainer> trainer;
-  agreement_.all([&] {
-    recorder_ = std::make_unique<trace::Recorder>(
-        trace_header(*prepared_, directory_, rank_.identity, rank_.world.rank(), start_.attempt),
-        recorder_options(prepared_->resolved, directory_));
-    agreement_.set_lane({recorder_.get()});
-    const TrainerSetting setting{.run = *prepared_,
-                                 .directory = directory_,
-                                 .groups = groups,
-                                 .agreement = agreement_,
-                                 .recorder = *recorder_,
-                                 .fingerprint = fingerprint_,
-                                 .origin = description_of(rank_.identity),
-                                 .start = rank_.start,
-                                 .stop_requested = rank_.stop_requested};
+  const TrainerSetting setting{.run = *prepared_,
+                               .directory = directory_,
+                               .groups = groups,
+                               .agreement = agreement_,
+                               .recorder = *recorder_,
+                               .fingerprint = fingerprint_,
+                               .origin = description_of(rank_.identity),
+                               .start = rank_.start,
+                               .stop_requested = rank_.stop_requested};
+  while (true) {
     try {
-      trainer = std::make_unique<Trainer>(setting, checkpoint_ ? &*checkpoint_ : nullptr);
-    } catch (const DataError& error) {
-      if (start_.checkpoint.parent_path() != directory_.checkpoints()) throw;
-      throw DataError(fmt::format("{}: with {} moved out of the run the same command goes on from the one before",
-                                  error.what(), start_.checkpoint.string()));
+      agreement_.all([&] { trainer = std::make_unique<Trainer>(setting, checkpoint_ ? &*checkpoint_ : nullptr); });
+      return trainer;
+    } catch (const DataError& damage) {
+      trainer.reset();
+      if (!checkpoint_ || start_.checkpoint.parent_path() != directory_.checkpoints()) throw;
+      go_back(damage);
     }
-  });
+  }
+}
+
+void Session::go_back(const DataError& damage) {
+  agreement_.forget();
+  agreement_.root([&] { start_.checkpoint = checkpoint_before(directory_, start_.checkpoint, damage.what()); });
+  start_ = start_of(broadcast_text(rank_.world, to_text(start_), 0));
+  agreement_.all([&] { open_checkpoint(); });
+  agreement_.root([&] { refuse_without_space(*prepared_, directory_, start_step()); });
+}
+
+ExitCode Session::train() {
+  agreement_.root([&] { prepare_place(); });
+  const parallel::Groups groups = parallel::make_groups(rank_.world, prepared_->resolved.layout);
+  agreement_.all([&] { make_recorder(); });
+  const std::unique_ptr<Trainer> trainer = start_trainer(groups);
+  agreement_.root([&] { prepare_directory(); });
   checkpoint_.reset();
   if (agreement_.is_root()) log_summary(*prepared_, nodes_, trainer->memory_summary());
   const std::string reason = trainer->train(log_.get());

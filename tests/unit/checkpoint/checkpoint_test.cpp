@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <random>
@@ -227,6 +229,18 @@ TEST_F(SavedStep, TheNewestThatOpensIsFound) {
   skipped.clear();
   EXPECT_EQ(newest_checkpoint(tmp / "nowhere", skipped), std::nullopt);
   EXPECT_THAT(skipped, IsEmpty());
+}
+
+TEST_F(SavedStep, APipeOfAFilesNameIsNotWaitedFor) {
+  for (const std::string name : {std::string("COMMIT"), std::string("manifest.json"), std::string(kShard)}) {
+    std::filesystem::rename(step / name, tmp / "aside");
+    ASSERT_EQ(::mkfifo((step / name).c_str(), 0600), 0);
+    ::alarm(20);  // an open that waits for a writer has no end
+    EXPECT_THAT(fault_of_open(), AllOf(HasSubstr(name), HasSubstr("no regular file"))) << name;
+    ::alarm(0);
+    std::filesystem::remove(step / name);
+    std::filesystem::rename(tmp / "aside", step / name);
+  }
 }
 
 TEST_F(SavedStep, AManifestWithoutAnEndIsNotRead) {

@@ -118,21 +118,68 @@ TEST_F(Resumed, ARenamedCheckpointIsNotTheStepOfItsName) {
   EXPECT_EQ(rows_of(folder_ / "run", "step").size(), 6u);
 }
 
-TEST_F(Resumed, DataThatReadingFindsTornEndTheRunWithAWayOut) {
-  stop_after(4);  // in step 3
-  const Path newest = folder_ / "run/checkpoints/step_000000003";
-  const checkpoint::StoredFragment fragment = checkpoint::Checkpoint(newest).manifest().fragments.front();
-  const Path shard = newest / "shard_tp000_pp000_dp00000.h5";
-  std::string bytes = content_of(shard);
-  bytes[fragment.offset] = static_cast<char>(bytes[fragment.offset] ^ 1);
-  write_file_atomically(shard, bytes);
+// Flips a bit of the last tensor in a rank's file.
+void damage(const Path& step, const char* shard) {
+  std::uint64_t last = 0;
+  const checkpoint::Manifest manifest = checkpoint::Checkpoint(step).manifest();
+  for (const checkpoint::StoredFragment& fragment : manifest.fragments) {
+    if (manifest.files[fragment.file].name == shard) last = std::max(last, fragment.offset);
+  }
+  std::string bytes = content_of(step / shard);
+  bytes[last] = static_cast<char>(bytes[last] ^ 1);
+  write_file_atomically(step / shard, bytes);
+}
+
+TEST_F(Resumed, WhereReadingFindsDamageTheRunGoesBackToTheNewestThatIsWhole) {
+  config::RunOptions whole = options_;
+  whole.output.out = (folder_ / "whole").string();
+  train_tiny(whole);
+  options_.output.checkpoint_every = "1";
+  options_.output.keep_last = 0;
+  stop_after(5);  // in step 3
+  damage(folder_ / "run/checkpoints/step_000000003", "shard_tp000_pp000_dp00000.h5");
+  damage(folder_ / "run/checkpoints/step_000000002", "shard_tp000_pp000_dp00000.h5");
+  testing::internal::CaptureStderr();
+  const ExitCode code = train_tiny(options_);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), AllOf(HasSubstr("step_000000003"), HasSubstr("step_000000002"), HasSubstr("CRC-32C"), HasSubstr("passed over")));
+  EXPECT_EQ(code, ExitCode::kDone);
+  EXPECT_EQ(rows_of(folder_ / "run", "step").size(), 6u);
+  EXPECT_EQ(content_of(folder_ / "run/metrics.jsonl"), content_of(folder_ / "whole/metrics.jsonl"));
+  EXPECT_EQ(digest_of(folder_ / "run/checkpoints/step_000000006"), digest_of(folder_ / "whole/checkpoints/step_000000006"));
+  EXPECT_THAT(lines_of(folder_ / "run/metrics.discarded.jsonl"), testing::SizeIs(2));
+  EXPECT_EQ(nlohmann::json::parse(content_of(folder_ / "run/run.json"))["attempts"].size(), 2u);
+}
+
+TEST_F(Resumed, DamageThatOneRankMeetsSendsAllRanksBack) {
+  const TinyLayout two = {"dp2_zero1", 1, 1, 2, 1};
+  stop_after(4, two);  // in step 3
+  damage(folder_ / "run/checkpoints/step_000000003", "shard_tp000_pp000_dp00001.h5");
+  EXPECT_EQ(train_tiny(with_layout(options_, two), 2), ExitCode::kDone);
+  EXPECT_EQ(rows_of(folder_ / "run", "step").size(), 6u);
+}
+
+TEST_F(Resumed, WhereNoneIsWholeDamageEndsTheRunAndNothingIsStartedOver) {
+  stop_after(2);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / "run/checkpoints")) damage(entry.path(), "shard_tp000_pp000_dp00000.h5");
+  const std::string metrics = content_of(folder_ / "run/metrics.jsonl");
   try {
     train_tiny(options_);
     FAIL() << "a torn checkpoint was trained on";
   } catch (const DataError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("CRC-32C"), HasSubstr("moved out of the run")));
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("CRC-32C"), HasSubstr("no sound checkpoint before it")));
   }
-  std::filesystem::rename(newest, folder_ / "aside");
+  EXPECT_EQ(content_of(folder_ / "run/metrics.jsonl"), metrics);
+}
+
+TEST_F(Resumed, AKeyThatMayChangeAndIsNoneIsRefusedByANewRunToo) {
+  options_.resume.allow_change = {"lr", "colour"};
+  try {
+    train_tiny(options_);
+    FAIL() << "no key is called colour";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--allow-change colour: no such key"));
+  }
+  options_.resume.allow_change = {"lr", "dropout"};
   EXPECT_EQ(train_tiny(options_), ExitCode::kDone);
 }
 
