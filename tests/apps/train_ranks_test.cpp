@@ -124,6 +124,23 @@ TEST_F(Ranks, UnderReductionTreeHalfOfTheRanksGoOnToTheByte) {
   EXPECT_EQ(digest("parts"), digest("whole"));
 }
 
+// Nodes that share the data alone: each rank has a folder and a cache of its own, and leaves nothing beside the data.
+TEST_F(Ranks, OfDifferentFoldersTrainOnTheSameSamplesWithoutAFileBesideTheData) {
+  ASSERT_EQ(train("whole", {"--log-samples"}).exit_code, 0);
+  const std::string script = "mkdir -p \"$0\"/node$OMPI_COMM_WORLD_RANK && cd \"$0\"/node$OMPI_COMM_WORLD_RANK && export HOME=$PWD TMPDIR=$PWD "
+                             "XDG_CACHE_HOME=$PWD && exec \"$@\"";
+  std::vector<std::string> all = {"bash", "-c", script, folder_.path().string()};
+  const std::vector<std::string> run = arguments("apart", {"--log-samples"});
+  all.insert(all.end(), run.begin(), run.end());
+  const ProgramResult apart = support::run_program(support::mpi_call(kRanks, all));
+  ASSERT_EQ(apart.exit_code, 0) << apart.err;
+  EXPECT_EQ(metrics("apart"), metrics("whole"));
+  EXPECT_THAT(folder_.names(), testing::ElementsAre("apart", "data.bin", "data.idx", "node0", "node1", "node2", "node3", "whole"));
+  for (const char* node : {"node0", "node1", "node2", "node3"}) {
+    EXPECT_TRUE(std::filesystem::is_empty(folder_ / node)) << node;
+  }
+}
+
 TEST_F(Ranks, EveryRankLeavesATraceOfItsAttemptAndTheMetricsDoNotDependOnIt) {
   ASSERT_EQ(train("run", {"--trace-window", "5-6"}).exit_code, 0);
   std::vector<std::size_t> of_world;  // world collectives in the window, a rank

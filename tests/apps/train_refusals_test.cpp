@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <regex>
 
 #include "tests/apps/train_program.h"
 #include "tests/support/megatron_pair.h"
@@ -108,6 +109,28 @@ TEST_F(Refusals, AnUncommittedPair) {
   const support::ProgramResult result = call("convoy-train", all);
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err, HasSubstr("data.meta.json"));
+}
+
+// The same ids would be other text: ids of both tokenizers are below the model's vocabulary.
+TEST_F(Refusals, DataOfTwoTokenizers) {
+  folder_.write("model.json", std::regex_replace(support::content_of(golden("parity/gpt2-tiny/config.json")), std::regex("\"vocab_size\": *[0-9]+"),
+                                                 "\"vocab_size\": 70000"));
+  for (const std::string& name : {std::string("bpe"), std::string("uni")}) {
+    const support::ProgramResult encoded =
+        call("convoy-preprocess", {"encode", golden("data/inputs/plain.jsonl"), "--tokenizer", golden("data/models/" + name + ".model"), "--out",
+                                   path(name), "--allow-lossy", "--append-eos"});
+    ASSERT_EQ(encoded.exit_code, 0) << encoded.err;
+  }
+  std::vector<std::string> all = arguments({"--model", path("model.json"), "--dropout", "0"});
+  all.erase(all.begin() + 5);  // --foreign-data
+  all.insert(all.end(), {"--data", path("bpe"), "--data", path("bpe"), "--data-weights", "1,1"});
+  EXPECT_EQ(call("convoy-train", all).exit_code, 0);
+  std::filesystem::remove_all(folder_ / "run");
+  all.insert(all.end(), {"--data", path("uni"), "--data-weights", "1"});
+  const support::ProgramResult refused = call("convoy-train", all);
+  EXPECT_EQ(refused.exit_code, 3) << refused.err;
+  EXPECT_THAT(refused.err, testing::AllOf(HasSubstr(path("uni") + " was encoded with another tokenizer than " + path("bpe")), HasSubstr("SHA-256")));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run/metrics.jsonl"));
 }
 
 TEST_F(Refusals, WeightsThatAreCutOverlapOrLack) {
