@@ -82,12 +82,13 @@ ShardResult commit(const ShardPlan& plan, const Path& plan_file, std::int64_t sh
 ShardResult encode_shard(const Path& plan_file, std::int64_t shard, const ElementOptions& own, const EncodeHooks& hooks) {
   const ShardPlan plan = read_plan(plan_file);
   check_number(plan, plan_file, shard);
+  const Path prefix = shard_prefix(plan_file, shard);
+  // Of a complete shard too: the one of two that was killed may have lost the race.
+  remove_abandoned(plan_file.has_parent_path() ? plan_file.parent_path() : Path("."), prefix.filename().string() + ".");
   ShardState state = look_at_shard(plan, plan_file, shard);
   if (state.complete()) return {std::move(state.record->report), true};
   if (!state.flaw.empty()) log_warning(fmt::format("shard {} is encoded again: {}", shard, state.flaw));
 
-  const Path prefix = shard_prefix(plan_file, shard);
-  remove_abandoned(plan_file.has_parent_path() ? plan_file.parent_path() : Path("."), prefix.filename().string() + ".");
   const Shard& pieces = plan.shards[static_cast<std::size_t>(shard)];
   check_unchanged(plan, pieces, Look::kInside);
   const Tokenizer tokenizer = planned_tokenizer(plan);

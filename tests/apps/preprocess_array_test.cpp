@@ -227,14 +227,15 @@ class TwentyElements : public PreprocessArray, public testing::WithParamInterfac
     shell(line + " & sleep 0.0" + std::to_string(10 + random_() % 90) + "; kill -9 $!; wait");
   }
   void run_out_of_disk(int shard) {
+    const auto kOutOfDisk = testing::AnyOf(7, 3);  // 3: the bad input was met first
     const support::SmallDisk disk(folder / "shards", "size=4m");  // over the others' files; needs root, else a limit stands in
     if (!disk.mounted()) {
-      EXPECT_EQ(shell("ulimit -f 1; exec " + command(shard)).exit_code, 7) << shard;
+      EXPECT_THAT(shell("ulimit -f 1; exec " + command(shard)).exit_code, kOutOfDisk) << shard;
       return;
     }
     std::filesystem::copy_file(folder / "plan.json", folder / "shards/plan.json");
     support::fill_disk(folder / "shards", random_() % 3000);
-    EXPECT_EQ(element(shard).exit_code, 7) << shard;
+    EXPECT_THAT(element(shard).exit_code, kOutOfDisk) << shard;
     EXPECT_EQ(leftovers(), 0) << shard;
   }
   // Of the same size and time as before: a disk that rots, or that was cut and is copied anew.
@@ -300,13 +301,14 @@ TEST_P(TwentyElements, OfAnArrayThatLosesThemAreNamedAndEnough) {
   for (const int shard : missing) ASSERT_EQ(element(shard).exit_code, 0) << shard;
   EXPECT_EQ(status().exit_code, 0);
   expect_pairs_of_one_run();
-  EXPECT_EQ(leftovers(), 0);
+  for (int shard = 0; shard < 20; ++shard) ASSERT_EQ(element(shard).exit_code, 0) << shard;
+  EXPECT_EQ(leftovers(), 0) << "of those that were killed beside one that came through";
 }
 
 INSTANTIATE_TEST_SUITE_P(PreprocessArray, TwentyElements,
                          testing::Values(Unlucky{"Plain", {}, {""}}, Unlucky{"Dropping", {"--dedup", "drop", "--dedup-memory", "1MiB"}, {""}},
                                          Unlucky{"SplitAndReporting", {"--dedup", "report", "--split", "train=0.9,valid=0.1"}, {".train", ".valid"}}),
-                         [](const testing::TestParamInfo<Unlucky>& info) { return std::string(info.param.name); });
+                         [](const testing::TestParamInfo<Unlucky>& array) { return std::string(array.param.name); });
 
 TEST_F(PreprocessArray, TwoOfOneShardAtOnceEndWithOneGoodShard) {
   write_corpus();

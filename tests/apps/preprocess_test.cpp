@@ -182,6 +182,35 @@ TEST_F(Preprocess, AFolderInTheWayOfAFileIsTheUsers) {
   EXPECT_THAT(folder.names(), ElementsAre());
 }
 
+// Every kind that the table in docs/preprocess.md has, through a list with a folder, a glob and a file.
+TEST_F(Preprocess, OddBytesAreReadAndCountedAsDocumented) {
+  const std::string mark = "\xef\xbb\xbf";
+  using namespace std::string_literals;
+  folder.write("d/t.txt", mark + "a\r\nb\0c\r\n\xff\r\n\r\n"s);
+  folder.write("j.jsonl", mark + "{\"text\": \"a\"}\r\n\n{\"text\": \"\\u0000\\r\"}\n{\"text\": \"\\ud800\"}\n{\"text\": \"\xff\"}\n{\"text\": \"\"}\n"
+                          "{\"text\": {\"b\": \"c\"}}\n{\"text\": \"x\0\"}\n{\"text\": \"y\", \"other\": \"\\ud800\"}\n"s + mark + "{\"text\": \"z\"}\n");
+  folder.write("m.jsonl", "{\"text\": \"of a member\"}\n");
+  folder.write("list", "d\r\n\n*.gz\nj.jsonl");
+  const std::string members = "gzip -c m.jsonl > m.jsonl.gz; gzip -c m.jsonl >> m.jsonl.gz";
+  ASSERT_EQ(support::run_program({.arguments = {"bash", "-c", members}, .directory = folder.path()}).exit_code, 0);
+  const ProgramResult result = encode("@list", {"--document-separator", "line", "--on-error", "skip", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("\"documents\":8,"), HasSubstr("\"empty\":2,"), HasSubstr("\"bad_records\":5,"), HasSubstr("\"invalid_utf8\":1,")));
+  const auto text = [&](const char* document) {
+    return run({"cat", "x", "--document", document, "--decode", "--tokenizer", kModel}).out;
+  };
+  EXPECT_EQ(text("0"), "a");
+  EXPECT_EQ(text("1"), "b\0c"s);
+  EXPECT_EQ(text("2"), "\xef\xbf\xbd");
+  EXPECT_EQ(text("3"), "of a member");
+  EXPECT_EQ(text("4"), "of a member");
+  EXPECT_EQ(text("6"), "\0\r"s);
+  EXPECT_EQ(text("7"), "y");
+  const std::string keys = "{\"a\": {\"b\": \"one\"}, \"c\": \"two\"}\n{\"c\": \"alone\"}\n";
+  EXPECT_THAT(encode("-", {"--key", "c", "--key", "a.b", "--on-error", "skip", "--json"}, keys).out, AllOf(HasSubstr("\"documents\":1,"), HasSubstr("\"bad_records\":1,")));
+  EXPECT_EQ(text("0"), "two\none");
+}
+
 TEST_F(Preprocess, CatDecodesADocumentByteForByte) {
   const std::string text = "  two\nlines\t\xe6\xb5\xb7 ::= <|user|>\r\n\n";
   folder.write("a.txt", text);
