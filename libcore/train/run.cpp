@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "libcore/base/error.h"
 #include "libcore/base/log.h"
@@ -61,7 +62,7 @@ class Session {
         directory_(options.output.out) {}
 
   ExitCode run();
-  // After run() has thrown `error`: leaves it in the status and lets the other ranks know.
+  // Leaves the first `error` in the status and lets the other ranks know.
   void fail(const std::exception& error) noexcept;
 
  private:
@@ -76,6 +77,7 @@ class Session {
   void go_back(const DataError& damage);
   void prepare_directory();
   ExitCode train();
+  bool is_own_checkpoint() const;
   std::int64_t start_step() const;
   std::vector<std::int64_t> peak_memory_of_all() const;
 
@@ -91,6 +93,7 @@ class Session {
   Fingerprint fingerprint_;
   std::vector<std::string> nodes_;
   std::unique_ptr<RunLog> log_;  // of rank 0
+  bool has_failed_ = false;
 };
 
 ExitCode Session::run() {
@@ -146,6 +149,10 @@ void Session::open_checkpoint() {
   // A new run has nothing that could change, but a key that is none now would be refused when it goes on.
   const std::vector<std::string> problems = fingerprint_problems(fingerprint_, fingerprint_, options_.resume.allow_change);
   if (!problems.empty()) throw ConfigError(problems);
+}
+
+bool Session::is_own_checkpoint() const {
+  return checkpoint_ && start_.checkpoint.parent_path() == directory_.checkpoints();
 }
 
 std::int64_t Session::start_step() const { return checkpoint_ ? checkpoint_->manifest().description.progress.step : 0; }
@@ -212,7 +219,7 @@ std::unique_ptr<Trainer> Session::start_trainer(const parallel::Groups& groups) 
       return trainer;
     } catch (const DataError& damage) {
       trainer.reset();
-      if (!checkpoint_ || start_.checkpoint.parent_path() != directory_.checkpoints()) throw;
+      if (!is_own_checkpoint()) throw;
       go_back(damage);
     }
   }
@@ -230,11 +237,20 @@ ExitCode Session::train() {
   agreement_.root([&] { prepare_place(); });
   const parallel::Groups groups = parallel::make_groups(rank_.world, prepared_->resolved.layout);
   agreement_.all([&] { make_recorder(); });
+  // Which step is gone on from, the record says, is only known once it has been read.
+  const bool may_go_back = is_own_checkpoint();
+  if (!may_go_back) agreement_.root([&] { prepare_directory(); });
   const std::unique_ptr<Trainer> trainer = start_trainer(groups);
-  agreement_.root([&] { prepare_directory(); });
+  if (may_go_back) agreement_.root([&] { prepare_directory(); });
   checkpoint_.reset();
   if (agreement_.is_root()) log_summary(*prepared_, nodes_, trainer->memory_summary());
-  const std::string reason = trainer->train(log_.get());
+  std::string reason;
+  try {
+    reason = trainer->train(log_.get());
+  } catch (const std::exception& error) {
+    fail(error);  // before the trainer goes, whose threads may wait for the other ranks in a collective
+    throw;
+  }
   const std::vector<std::int64_t> peaks = peak_memory_of_all();
   if (agreement_.is_root()) log_->memory(peaks, nodes_);
   // No rank leaves before the end is on record.
@@ -250,6 +266,7 @@ std::vector<std::int64_t> Session::peak_memory_of_all() const {
 }
 
 void Session::fail(const std::exception& error) noexcept {
+  if (std::exchange(has_failed_, true)) return;
   const int code = static_cast<int>(exit_code_of(error));
   const comm::Communicator& world = rank_.world;
   if (log_) log_->failed(error.what(), code);

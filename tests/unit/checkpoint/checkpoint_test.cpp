@@ -232,7 +232,7 @@ TEST_F(SavedStep, TheNewestThatOpensIsFound) {
 }
 
 TEST_F(SavedStep, APipeOfAFilesNameIsNotWaitedFor) {
-  for (const std::string name : {std::string("COMMIT"), std::string("manifest.json"), std::string(kShard)}) {
+  for (const std::string& name : {std::string("COMMIT"), std::string("manifest.json"), std::string(kShard)}) {
     std::filesystem::rename(step / name, tmp / "aside");
     ASSERT_EQ(::mkfifo((step / name).c_str(), 0600), 0);
     ::alarm(20);  // an open that waits for a writer has no end
