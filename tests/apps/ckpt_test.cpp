@@ -349,6 +349,20 @@ TEST_F(Ckpt, ExportPutsTheTokenizerBesideTheModel) {
   EXPECT_FALSE(std::filesystem::exists(path("no")));
 }
 
+TEST_F(Ckpt, ExportPutsATokenizerJsonBesideTheModelAsItIs) {
+  json config = json::parse(support::content_of(golden("parity/llama-tied/config.json")));
+  config["vocab_size"] = 500;
+  support::make_checkpoint(folder_ / "large", config.dump());
+  const std::string tokenizer = golden("hf-tokenizer/llama3.tokenizer.json");
+  EXPECT_EQ(ckpt({"export", path("large"), "--out", path("hf"), "--tokenizer", tokenizer}).exit_code, 0);
+  EXPECT_EQ(support::content_of(path("hf/tokenizer.json")), support::content_of(tokenizer));
+  EXPECT_FALSE(std::filesystem::exists(path("hf/tokenizer.model")));
+  const json settings = json::parse(support::content_of(path("hf/tokenizer_config.json")));
+  EXPECT_EQ(settings["tokenizer_class"], "PreTrainedTokenizerFast");
+  EXPECT_EQ(settings["eos_token"], "<|end_of_text|>");
+  EXPECT_EQ(settings["bos_token"], "<|begin_of_text|>");
+}
+
 TEST_F(Ckpt, ExportCreatesTheFoldersAboveItsOwn) {
   EXPECT_EQ(ckpt({"export", path("run"), "--out", path("a/b/hf/")}).exit_code, 0);
   EXPECT_TRUE(std::filesystem::exists(path("a/b/hf/model.safetensors")));

@@ -156,7 +156,7 @@ TEST(Plan, ItsIdDependsOnAllThatDecidesTheShards) {
       [](ShardPlan& p) { p.inputs[0].modified_ns = 1; },    [](ShardPlan& p) { p.shards = {p.shards[0], p.shards[2], {}}; },
       [](ShardPlan& p) { p.tokenizer_sha256 = "other"; },   [](ShardPlan& p) { p.options.splits = parse_splits("train=0.8,valid=0.2"); },
       [](ShardPlan& p) { p.inputs[2].ends_xxh3_128 = "x"; }, [](ShardPlan& p) { p.options.max_errors = 8; },
-      [](ShardPlan& p) { p.options.dedup = Dedup::kReport; }};
+      [](ShardPlan& p) { p.options.dedup = Dedup::kReport; }, [](ShardPlan& p) { p.options.split_special_tokens = true; }};
   for (const auto& change : changes) {
     ShardPlan plan = example();
     change(plan);
@@ -184,11 +184,20 @@ TEST(Plan, OfDuplicatesHasAVersionThatOlderReadersRefuse) {
   EXPECT_THAT(plan_text(plan), HasSubstr("\"format_version\": 1"));
 }
 
+TEST(Plan, OfSplitSpecialTokensHasAVersionThatOlderReadersRefuse) {
+  ShardPlan plan = example();
+  plan.options.split_special_tokens = true;
+  plan.id = plan_id(plan);
+  EXPECT_THAT(plan_text(plan), HasSubstr("\"format_version\": 3"));
+  EXPECT_TRUE(parse_plan(plan_text(plan), "plan.json").options.split_special_tokens);
+  EXPECT_FALSE(parse_plan(plan_text(example()), "plan.json").options.split_special_tokens);
+}
+
 TEST(Plan, AWrongFieldIsNamed) {
   struct Case {
     const char *from, *to, *names;
   };
-  for (const Case& one : {Case{"convoy-shard-plan", "other", "format"}, Case{"\"format_version\": 2", "\"format_version\": 3", "format_version"},
+  for (const Case& one : {Case{"convoy-shard-plan", "other", "format"}, Case{"\"format_version\": 2", "\"format_version\": 4", "format_version"},
                           Case{"\"threads\": 3", "\"threads\": 0", "threads"}, Case{"\"threads\": 3", "\"threads\": -1", "threads"},
                           Case{"\"sha256\"", "\"sha\"", "sha256"}, Case{"\"/data/t.model\"", "\"t.model\"", "absolute"},
                           Case{"\"/data/c\"", "\"../c\"", "absolute"}, Case{"\"/data/c\"", "\"/data/c\\u0000d\"", "absolute"},
