@@ -10,8 +10,8 @@ CPU time with one thread, of wall time with several; medians, with the lowest an
 document, with those of convoy-preprocess --verify-encoder 1, which ends with an error where it differs from the library. What cannot be
 had here is named and left out. Needs a build with -DCONVOY_BUILD_BENCHES=ON, zstd, and Python's venv; the megatron row wants torch.
 
-parts: bpe, unigram and json (byte-level BPE of a tokenizer.json), ids a thread; pipeline, JSONL.zst to a pair beside the encoder alone; shapes, a million documents of 100 bytes and
-100,000 files.
+parts: bpe, unigram and json (byte-level BPE of a tokenizer.json), ids a thread; pipeline, JSONL.zst to a pair beside the encoder alone;
+shapes, a million documents of 100 bytes and 100,000 files.
 """
 import argparse
 import subprocess

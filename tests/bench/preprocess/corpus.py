@@ -19,8 +19,9 @@ import sys
 from pathlib import Path
 
 # Documentation of kernel, languages and tools, source in four languages, dictionaries, man pages and a book in many languages, short sayings.
-PACKAGES = """linux-doc-6.1 python3.11-doc perl-doc git-doc postgresql-doc-15 vim-runtime debian-handbook golang-1.19-src dict-gcide dict-foldoc
-wordnet-base debian-reference-ja debian-reference-zh-cn rust-src manpages manpages-dev manpages-de manpages-ja manpages-zh fortunes fortunes-de fortunes-ru fortunes-zh""".split()
+PACKAGES = """linux-doc-6.1 python3.11-doc perl-doc git-doc postgresql-doc-15 vim-runtime debian-handbook golang-1.19-src rust-src
+dict-gcide dict-foldoc wordnet-base debian-reference-ja debian-reference-zh-cn manpages manpages-dev manpages-de manpages-ja manpages-zh
+fortunes fortunes-de fortunes-ru fortunes-zh""".split()
 NO_TEXT = {".png", ".svg", ".gif", ".xpm", ".jpg", ".js", ".css", ".dat", ".index", ".idx", ".mo", ".ps", ".u8", ".inv", ".ico", ".pdf"}
 LARGEST = 2_000_000  # bytes of a document; the library takes minutes for longer ones
 

@@ -38,7 +38,8 @@ class Encoding:
         o = self.o
         text = subprocess.run([str(o.bench), str(self.model), str(o.corpus), str(o.mb), "1", str(o.threads)], capture_output=True, text=True).stdout
         exact = re.search(r"(\d+) differ from", text)
-        for name, label in (("cold", "convoy, cold"), ("repeated", "convoy, repeated"), ("library", "our slow reference" if self.model.suffix == ".json" else "the library a document, C++"),
+        library = "our slow reference" if self.model.suffix == ".json" else "the library a document, C++"
+        for name, label in (("cold", "convoy, cold"), ("repeated", "convoy, repeated"), ("library", library),
                             (f"{o.threads} threads", "convoy, cold")):
             found = re.search(rf"^{name} .* ([\d.]+) MB/s", text, re.M)
             if found:

@@ -21,7 +21,8 @@ def encoder_alone(o, model, corpus):
 
 def encode(o, model, inputs, threads, *more):
     """(CPU seconds, wall seconds, those of them before the files are synced, peak MB, MB of text)."""
-    cpu, wall, peak = run_measured([o.program, "encode", inputs, "--tokenizer", model, "--out", o.work / "pair", "--append-eos", "--threads", threads, *more])
+    cpu, wall, peak = run_measured([o.program, "encode", inputs, "--tokenizer", model, "--out", o.work / "pair", "--append-eos",
+                                    "--threads", threads, *more])
     about = json.loads((o.work / "pair.meta.json").read_text())
     return cpu, wall, about["seconds"], peak, about["text_bytes"] / 1e6
 
@@ -48,7 +49,8 @@ def run_pipeline(o, model, slices):
         rates.add("our encoder alone", encoder_alone(o, model, o.corpus))
 
     def peer(tool, one, note):
-        done = subprocess.run([str(o.python), str(HERE / "peer.py"), tool, str(model), str(one.json), str(o.threads), "-"], capture_output=True, text=True)
+        done = subprocess.run([str(o.python), str(HERE / "peer.py"), tool, str(model), str(one.json), str(o.threads), "-"],
+                              capture_output=True, text=True)
         if done.returncode != 0:
             return print(f"{tool}: left out: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}")
         row = json.loads(done.stdout.splitlines()[-1])
@@ -60,7 +62,8 @@ def run_pipeline(o, model, slices):
     for r in range(o.rounds):
         for tool in tools[r % len(tools):] + tools[:r % len(tools)]:
             tool(r)
-    rates.print(f"pipelines: MB of text a {'CPU second' if o.threads == 1 else 'second'}, {o.threads} thread{'s' * (o.threads > 1)}", "our encoder alone")
+    unit = "CPU second, 1 thread" if o.threads == 1 else f"second, {o.threads} threads"
+    rates.print(f"pipelines: MB of text a {unit}", "our encoder alone")
 
 
 def write_small(o, count):
