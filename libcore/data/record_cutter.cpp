@@ -11,7 +11,8 @@ constexpr std::size_t kNowhere = std::string_view::npos;
 bool blank(std::string_view line) { return line.find_first_not_of(kBlanks) == kNowhere; }
 
 std::optional<std::size_t> behind_last_blank_line(std::string_view bytes, std::size_t from) {
-  for (std::size_t end = bytes.rfind('\n'); end != kNowhere && end >= from;) {
+  const std::size_t last = bytes.substr(from).rfind('\n');  // not in all bytes, or a large record would be looked through again and again
+  for (std::size_t end = last == kNowhere ? kNowhere : from + last; end != kNowhere && end >= from;) {
     const std::size_t before = end == 0 ? kNowhere : bytes.rfind('\n', end - 1);
     const std::size_t begin = before == kNowhere ? 0 : before + 1;
     if (blank(bytes.substr(begin, end - begin))) return end + 1;
