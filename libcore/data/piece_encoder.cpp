@@ -11,9 +11,9 @@
 namespace convoy::data {
 namespace {
 
-constexpr std::size_t kPadding = 16;          // a unit's key is read at once
-constexpr std::size_t kMostIdsOfAByte = 3;    // a blank that is no piece is three bytes
-constexpr std::size_t kAtOnce = 32;           // units whose places are fetched before the first is looked up
+constexpr std::size_t kPadding = 16;        // a unit's key is read at once
+constexpr std::size_t kMostIdsOfAByte = 3;  // a blank that is no piece is three bytes
+constexpr std::size_t kAtOnce = 32;         // units whose places are fetched before the first is looked up
 constexpr std::size_t kRoomToKeep = std::size_t{4} << 20;
 
 // A long unit's room does not outlive its text.
