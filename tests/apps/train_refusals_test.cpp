@@ -122,7 +122,7 @@ TEST_F(Refusals, DataOfTwoTokenizers) {
     ASSERT_EQ(encoded.exit_code, 0) << encoded.err;
   }
   std::vector<std::string> all = arguments({"--model", path("model.json"), "--dropout", "0"});
-  all.erase(all.begin() + 5);  // --foreign-data
+  all.erase(all.begin() + 3, all.begin() + 6);  // --data, --foreign-data
   all.insert(all.end(), {"--data", path("bpe"), "--data", path("bpe"), "--data-weights", "1,1"});
   EXPECT_EQ(call("convoy-train", all).exit_code, 0);
   std::filesystem::remove_all(folder_ / "run");
