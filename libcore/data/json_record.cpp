@@ -52,6 +52,16 @@ struct Reader {
 
 thread_local Reader reader_of_thread;
 
+// At once, not at the thread's next line: of many threads all would come to hold them.
+struct GiveBackLargeBuffers {
+  GiveBackLargeBuffers() = default;
+  GiveBackLargeBuffers(const GiveBackLargeBuffers&) = delete;
+  GiveBackLargeBuffers& operator=(const GiveBackLargeBuffers&) = delete;
+  ~GiveBackLargeBuffers() {
+    if (reader_of_thread.parser.capacity() > kKeptLine) reader_of_thread = Reader();
+  }
+};
+
 struct Finding {
   enum class State : std::uint8_t { kMissing, kWrongType, kText } state = State::kMissing;
   std::string_view text;
