@@ -60,8 +60,9 @@ std::string_view repaired_text(std::string_view text, std::string& room) {
   return room += text;
 }
 
-ByteLevelEncoder::ByteLevelEncoder(const ByteLevelBpe& bpe)
-    : nfc_(bpe.nfc ? std::make_unique<const NfcNormalizer>() : nullptr),
+ByteLevelEncoder::ByteLevelEncoder(const ByteLevelBpe& bpe, const ByteLevelSizes& sizes)
+    : sizes_(sizes),
+      nfc_(bpe.nfc ? std::make_unique<const NfcNormalizer>() : nullptr),
       raw_tokens_(added_tokens(bpe, false, nullptr), classes_),
       normalized_tokens_(added_tokens(bpe, true, nfc_.get()), classes_),
       pre_tokenizer_(bpe.steps, bpe.byte_level, classes_, false),
@@ -115,7 +116,7 @@ void ByteLevelEncoder::encode(std::string_view text, ByteLevelRoom& room, std::v
   encode_part(text, room, ids);
 }
 
-void ByteLevelEncoder::add(std::string_view part, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const {
+bool ByteLevelEncoder::add(std::string_view part, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const {
   // What is held has no cut but perhaps at its end.
   const std::size_t margin = std::max(raw_tokens_.margin(), normalized_tokens_.margin()) + 4;
   std::size_t from = room.held.size() > margin ? room.held.size() - margin : 0;
@@ -129,14 +130,18 @@ void ByteLevelEncoder::add(std::string_view part, ByteLevelRoom& room, std::vect
     done += cut;
     from = kPartBytes;
   }
-  // The last parts that are shorter.
+  // The last parts that are shorter: only behind another one, else all places have been looked at.
   std::size_t last = kNowhere;
-  for (std::size_t cut = first_cut(held.substr(done), 0, false); cut != kNowhere; cut = first_cut(held.substr(done), cut + 1, false)) last = cut;
+  for (std::size_t cut = done > 0 ? first_cut(held.substr(done), 0, false) : kNowhere; cut != kNowhere; cut = first_cut(held.substr(done), cut + 1, false)) last = cut;
   if (last != kNowhere) {
     encode_part(held.substr(done, last), room, ids);
     done += last;
   }
   room.held.erase(0, done);
+  if (room.held.size() <= sizes_.most_held) return true;
+  room.held.clear();
+  give_back(room.held);
+  return false;
 }
 
 void ByteLevelEncoder::finish(ByteLevelRoom& room, std::vector<std::int32_t>& ids) const {

@@ -39,9 +39,13 @@ struct ByteLevelRoom {
   std::int64_t control_tokens = 0; // met in text so far
 };
 
+struct ByteLevelSizes {
+  std::size_t most_held = std::size_t{8} << 20;  // bytes of a text in parts that come apart nowhere: encoded, each takes about 40 bytes of memory
+};
+
 class ByteLevelEncoder {
  public:
-  explicit ByteLevelEncoder(const ByteLevelBpe& bpe);
+  explicit ByteLevelEncoder(const ByteLevelBpe& bpe, const ByteLevelSizes& sizes = {});
   ByteLevelEncoder(const ByteLevelEncoder&) = delete;
   ByteLevelEncoder& operator=(const ByteLevelEncoder&) = delete;
 
@@ -50,8 +54,9 @@ class ByteLevelEncoder {
 
   // Whether texts may come in parts: not with a pattern that is not known, whose matches may depend on anything.
   bool streams() const { return comes_apart_; }
-  // A text in parts, cut anywhere: clear room.held, then add() and finish() append what is certain.
-  void add(std::string_view part, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
+  // A text in parts, cut anywhere: clear room.held, then add() and finish() append what is certain. False is the end: more than
+  // most_held bytes come apart nowhere, so the text can be encoded as a whole only.
+  bool add(std::string_view part, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
   void finish(ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
 
  private:
@@ -70,6 +75,7 @@ class ByteLevelEncoder {
   std::int32_t* encode_long_unit(Unit unit, ByteLevelRoom& room, std::int32_t* out) const;
   void merge(std::string_view unit, ByteLevelRoom& room) const;
 
+  ByteLevelSizes sizes_;
   CharacterClasses classes_;
   std::unique_ptr<const NfcNormalizer> nfc_;
   AddedTokens raw_tokens_, normalized_tokens_;

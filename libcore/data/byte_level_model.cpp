@@ -62,22 +62,24 @@ class ByteLevelTextEncoder : public TextEncoder {
 
   bool encode(std::string_view text, std::vector<std::int32_t>& ids) override {
     model_.encoder_.encode(text, room_, ids);
-    return look();
+    look();
+    return true;
   }
   void begin() override { room_.held.clear(); }
   bool add(std::string_view part, std::vector<std::int32_t>& ids) override {
-    model_.encoder_.add(part, room_, ids);
-    return look();
+    const bool is_certain = model_.encoder_.add(part, room_, ids);
+    look();
+    return is_certain;
   }
   bool finish(std::vector<std::int32_t>& ids) override {
     model_.encoder_.finish(room_, ids);
-    return look();
+    look();
+    return true;
   }
 
  private:
-  bool look() const {
+  void look() const {
     if (room_.control_tokens > 0) model_.tell_of_control_tokens();
-    return true;
   }
 
   const ByteLevelModel& model_;

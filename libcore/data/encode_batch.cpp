@@ -25,8 +25,9 @@ std::size_t split_of(std::uint64_t hash, const std::vector<double>& thresholds) 
 }
 
 BadRecord too_large_as_a_whole(std::int64_t bytes) {
-  return {BadRecordKind::kSize, fmt::format("its text has {} bytes, and with this tokenizer it cannot be encoded part by part: as a whole it would take about a "
-                                            "hundred bytes of memory for each, so at most {} MiB are",
+  return {BadRecordKind::kSize, fmt::format("its text has {} bytes and cannot be encoded part by part: with this tokenizer no text can, or this one has a stretch of many "
+                                            "megabytes that comes apart nowhere (one word, blanks alone); as a whole it would take up to a hundred bytes of memory for "
+                                            "each, so at most {} MiB are",
                                             bytes, kMostBytesByLibrary >> 20)};
 }
 

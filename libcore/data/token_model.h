@@ -28,7 +28,7 @@ class TextEncoder {
   // Appends the ids of `text`, any bytes. False, and `ids` as they were, if this text must be left to the reference.
   virtual bool encode(std::string_view text, std::vector<std::int32_t>& ids) = 0;
   // The same of a text that comes in parts, cut anywhere: begin(), any add(), finish(). Each appends the ids that are certain by
-  // then. False is the end: the reference must encode the whole text. Only if the model streams().
+  // then. False is the end: the text can be encoded as a whole only. Only if the model streams().
   virtual void begin() = 0;
   virtual bool add(std::string_view part, std::vector<std::int32_t>& ids) = 0;
   virtual bool finish(std::vector<std::int32_t>& ids) = 0;

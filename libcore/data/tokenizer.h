@@ -62,8 +62,8 @@ class Tokenizer {
   bool streams() const;  // whether texts can be encoded in parts: not where the library encodes all of them
 
   // A text in parts, cut anywhere, within a character too: as many add() as it has, then finish(). Each appends the ids that are
-  // certain by then; together they are those of Lane::encode of the whole. False is the end of it: only the library can encode
-  // this text, as a whole, and the ids so far are void. One at a time of a lane, which encodes nothing else meanwhile; of a
+  // certain by then; together they are those of Lane::encode of the whole. False is the end of it: this text can be encoded
+  // as a whole only, by Lane::encode, and the ids so far are void. One at a time of a lane, which encodes nothing else meanwhile; of a
   // tokenizer that streams().
   class Stream {
    public:

@@ -8,6 +8,7 @@
 #include "byte_level_golden.h"
 #include "golden_json.h"
 #include "libcore/base/error.h"
+#include "libcore/data/byte_level_encoder.h"
 #include "libcore/data/tokenizer.h"
 #include "nasty_text.h"
 
@@ -120,6 +121,18 @@ TEST(ByteLevelModel, OfATextInPartsLittleIsHeld) {
     all.insert(all.end(), part.begin(), part.end());
   }
   EXPECT_GT(ids.size(), all.size() - 20);
+}
+
+TEST(ByteLevelModel, ATextInPartsThatComesApartNowhereIsNotHeldBeyondALimit) {
+  const ByteLevelBpe bpe = parse_tokenizer_json(read_file(golden::byte_level_file("gpt2"), "tokenizer"));
+  const ByteLevelEncoder encoder(bpe, {.most_held = 100});
+  ByteLevelRoom room;
+  Ids ids;
+  EXPECT_TRUE(encoder.add("some words, then " + std::string(90, '='), room, ids));
+  EXPECT_TRUE(encoder.add("a b " + std::string(90, '='), room, ids)) << "what stands before a cut is not held";
+  EXPECT_FALSE(encoder.add(std::string(20, '='), room, ids));
+  EXPECT_EQ(room.held, "") << "the memory is given back";
+  EXPECT_TRUE(encoder.add("the next text ", room, ids));
 }
 
 TEST(ByteLevelModel, BytesThatAreNoUtf8BecomeReplacementCharactersEachForItself) {
