@@ -77,6 +77,7 @@ struct RecordReader::State {
   RecordEnds ends = RecordEnds::kNever;
   std::string held;                 // bytes read that are in no batch yet
   std::size_t scanned = 0;          // of those: no record ends there
+  std::size_t undecided = 0;        // of those, under kBlankLine: nothing of the record is certain, and blanks behind them do not change that
   bool at_end = false;              // the file has nothing beyond what is held
   std::int64_t line = 1;            // of the first byte held
   std::int64_t huge_line = 0;       // where the record starts whose parts are handed out; 0: none
@@ -110,7 +111,7 @@ struct RecordReader::State {
   void open() {
     stream.emplace(files[file], while_waiting);
     held.clear();
-    scanned = 0;
+    scanned = undecided = 0;
     at_end = false;
     line = 1;
     read_start();
@@ -137,7 +138,7 @@ struct RecordReader::State {
     held.resize(size);
     batch.bytes = std::move(held);
     held = std::move(rest);
-    scanned = 0;
+    scanned = undecided = 0;
     batch.consumed = finished + stream->consumed();
   }
 
@@ -157,14 +158,30 @@ struct RecordReader::State {
     line += batch.lines;
   }
 
+  // Not to look through a long line of blanks at every block.
+  bool may_decide() {
+    const bool more_blanks = undecided > 0 && held.find_first_not_of(kBlanks, undecided) == kNowhere;
+    if (more_blanks) undecided = held.size();
+    return !more_blanks;
+  }
+
+  // Of what is held the bytes that are the record's text; 0: more must be read.
+  std::size_t certain(bool begun) {
+    const std::size_t bytes = certain_bytes(ends, held, begun);
+    if (bytes == 0 && ends == RecordEnds::kBlankLine) undecided = held.size();
+    return bytes;
+  }
+
   // The next part of the record that `held` goes on with.
   void next_part(RawBatch& batch) {
     while (true) {
-      if (const auto found = first_end(ends, held)) {
-        hand_out_part(RecordPart::kLast, *found, batch);
-        break;
+      if (may_decide()) {
+        if (const auto found = first_end(ends, held)) {
+          hand_out_part(RecordPart::kLast, *found, batch);
+          break;
+        }
+        if (const std::size_t bytes = certain(true); bytes > 0) return hand_out_part(RecordPart::kMiddle, {bytes, bytes}, batch);
       }
-      if (const std::size_t certain = certain_bytes(ends, held, true); certain > 0) return hand_out_part(RecordPart::kMiddle, {certain, certain}, batch);
       if (grow()) continue;
       const bool open_line = ends != RecordEnds::kNever && !held.ends_with('\n');
       hand_out_part(RecordPart::kLast, {end_at_file_end(ends, held), held.size()}, batch);
@@ -198,9 +215,9 @@ bool RecordReader::next(RawBatch& batch) {
       return true;
     }
     s.scanned = s.held.size();
-    if (s.held.size() >= s.options.huge_record) {
-      if (const std::size_t certain = certain_bytes(s.ends, s.held, false); certain > 0) {
-        s.hand_out_part(RecordPart::kFirst, {certain, certain}, batch);
+    if (s.held.size() >= s.options.huge_record && s.may_decide()) {
+      if (const std::size_t bytes = s.certain(false); bytes > 0) {
+        s.hand_out_part(RecordPart::kFirst, {bytes, bytes}, batch);
         return true;
       }
     }

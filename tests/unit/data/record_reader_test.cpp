@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <ctime>
+
 #include "golden.h"
 #include "libcore/base/error.h"
 #include "libcore/data/json_record.h"
@@ -147,6 +149,23 @@ TEST_F(RecordReaderTest, ARecordInPartsIsTheSameRecord) {
   }
   EXPECT_EQ(none, 0);
   EXPECT_GT(parts, 3000);
+}
+
+// Before a paragraph and within one. Looked through at every block, these lines would take half a minute.
+TEST_F(RecordReaderTest, ALineOfNothingButBlanksIsLookedThroughOnce) {
+  const std::string blanks(4'000'000, ' '), text(6000, 'x');
+  const Path path = folder.write("x", blanks + "a\n" + blanks + "\n" + text + "\n" + blanks + "b");
+  ReadOptions options = blank_line;
+  options.read_bytes = 1000;
+  options.huge_record = 5000;
+  std::int64_t parts = 0;
+  const std::clock_t start = std::clock();
+  const Read read = read_all(path, options, parts);
+  EXPECT_LT(std::clock() - start, 5 * CLOCKS_PER_SEC);
+  ASSERT_EQ(read.records.size(), 2u);
+  EXPECT_TRUE(read.records[0].text == blanks + "a" && read.records[0].line == 1);
+  EXPECT_TRUE(read.records[1].text == text + "\n" + blanks + "b" && read.records[1].line == 3);
+  EXPECT_GT(parts, 4);
 }
 
 // What is held at once, of a record that is much larger.
