@@ -58,6 +58,7 @@ class EncodeOutput {
   std::vector<WrittenPair> pairs_;
   std::unique_ptr<AtomicFile> quarantine_;
   std::vector<std::int64_t> lines_;
+  std::int64_t huge_documents_ = 0;
   EncodeReport report_;
 };
 

@@ -100,5 +100,25 @@ TEST(PreprocessLimits, ADocumentOfAnyLengthIsWrittenAndReadInBoundedMemory) {
   EXPECT_LT(peak, kMostBytes);
 }
 
+TEST(PreprocessLimits, ADocumentWhoseUnigramSumsLoseDigitsIsSaidToTakeMoreTokens) {
+  const TmpDir dir;
+  {
+    std::ofstream text(dir / "text.txt", std::ios::binary);
+    for (std::int64_t written = 0, count = 0; written < 17 * kMiB; ++count) {
+      const std::string more = part(static_cast<int>(count)).replace(0, 2, "\n");
+      text << more;
+      written += static_cast<std::int64_t>(more.size());
+    }
+  }
+  const auto warnings = [&dir](const std::string& separator) {
+    const std::string model = CONVOY_GOLDEN_DIR "/data/models/uni-bf.model";
+    return support::run_program({.arguments = {CONVOY_PREPROCESS, "encode", "text.txt", "--tokenizer", model, "--out", separator, "--document-separator", separator},
+                                 .directory = dir.path()})
+        .err;
+  };
+  EXPECT_THAT(warnings("file"), testing::HasSubstr("1 documents are so long that the sums of a unigram model"));
+  EXPECT_THAT(warnings("line"), testing::Not(testing::HasSubstr("so long")));
+}
+
 }  // namespace
 }  // namespace convoy
