@@ -19,7 +19,7 @@ find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
 find_package(MPI 3.1 REQUIRED COMPONENTS C)
 pkg_check_modules(libxxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(sentencepiece REQUIRED IMPORTED_TARGET sentencepiece)
-pkg_check_modules(oniguruma REQUIRED IMPORTED_TARGET oniguruma)
+pkg_check_modules(oniguruma REQUIRED oniguruma>=6.9)  # its headers; loaded at run time
 pkg_check_modules(icu REQUIRED IMPORTED_TARGET icu-uc)
 find_path(PROTOZERO_INCLUDE_DIR protozero/version.hpp REQUIRED)
 add_library(convoy_protozero INTERFACE)

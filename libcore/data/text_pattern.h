@@ -13,7 +13,7 @@ namespace convoy::data {
 
 class TextPattern {
  public:
-  // DataError, with a clause, if it is no regular expression.
+  // DataError, with a clause, if it is no regular expression. EnvironmentError if the library is not there.
   explicit TextPattern(const std::string& regex);
   ~TextPattern();
   TextPattern(TextPattern&&) noexcept;

@@ -2,10 +2,12 @@
 #include "libcore/data/tokenizer_json.h"
 
 #include <gmock/gmock.h>
+#include <regex.h>
 
 #include "byte_level_golden.h"
 #include "golden_json.h"
 #include "libcore/base/error.h"
+#include "libcore/data/text_pattern.h"
 
 namespace convoy::data {
 namespace {
@@ -120,6 +122,15 @@ TEST(TokenizerJson, PiecesAreBytes) {
   EXPECT_EQ(bytes_of_piece("\xc4\x8a"), "\n");
   EXPECT_EQ(bytes_of_piece("\xc3\x83\xc2\xa9"), "\xc3\xa9");
   EXPECT_EQ(bytes_of_piece("\xe4\xb8\xad"), std::nullopt) << "no byte has this letter";
+}
+
+// Oniguruma defines functions of the same names, with other flags.
+TEST(TextPattern, LeavesTheRegularExpressionsOfTheCLibraryAlone) {
+  const TextPattern pattern("a.b");
+  regex_t posix;
+  ASSERT_EQ(::regcomp(&posix, "^a\\.[0-9]+\\.b$", REG_EXTENDED | REG_NOSUB), 0);
+  EXPECT_EQ(::regexec(&posix, "a.12.b", 0, nullptr, 0), 0);
+  ::regfree(&posix);
 }
 
 }  // namespace
