@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cfloat>
+#include <unordered_set>
 
 #include "libcore/base/checksum.h"
 #include "libcore/base/utf8.h"
@@ -36,13 +37,13 @@ struct ByteLevelEncoder::Unit {
 
 std::vector<AddedToken> added_tokens(const ByteLevelBpe& bpe, bool normalized, const NfcNormalizer* nfc) {
   std::vector<AddedToken> tokens;
+  std::unordered_set<std::string> seen;
   for (AddedToken token : bpe.added) {
     if (token.normalized != normalized) continue;
     token.is_text = bpe.special_tokens_are_text && token.special;
     std::string room;
     if (normalized && nfc) token.content = std::string(nfc->normalize(token.content, room));
-    const bool is_new = std::none_of(tokens.begin(), tokens.end(), [&token](const AddedToken& other) { return other.content == token.content; });
-    if (is_new) tokens.push_back(std::move(token));
+    if (seen.insert(token.content).second) tokens.push_back(std::move(token));
   }
   return tokens;
 }
@@ -77,12 +78,18 @@ ByteLevelEncoder::ByteLevelEncoder(const ByteLevelBpe& bpe, const ByteLevelSizes
   }
 }
 
+// Normalised, some letters end in a mark, which goes with what follows: U+095C. Those that compose with what stands before them are letters still.
+bool ByteLevelEncoder::stays_letter(std::string_view letter) const {
+  std::string room;
+  return (classes_.of(decode_last_character(nfc_->normalize(letter, room)).code) & kLetter) != 0;
+}
+
 bool ByteLevelEncoder::may_cut(std::string_view text, std::size_t at, bool is_last) const {
   const DecodedCharacter left = decode_last_character(text.substr(0, at));
   if (left.bytes == 0 || (classes_.of(left.code) & kLetter) == 0) return false;
   const DecodedCharacter right = decode_character(text.substr(at));
   if (right.bytes == 0 || (classes_.of(right.code) & kLetter) != 0) return false;
-  if (nfc_ && !nfc_->begins_alone(right.code)) return false;
+  if (nfc_ && !(nfc_->begins_alone(right.code) && stays_letter(text.substr(at - left.bytes, left.bytes)))) return false;
   if (raw_tokens_.empty() && normalized_tokens_.empty()) return true;
   const std::size_t margin = std::max(raw_tokens_.margin(), normalized_tokens_.margin());
   if (!is_last && text.size() - at < margin) return false;

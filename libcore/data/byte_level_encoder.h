@@ -6,7 +6,7 @@
 // A text is encoded in parts. Between a letter and what is no letter all known patterns come apart, whatever stands on either side:
 // a run of letters ends there, nothing else holds a letter before its end but a contraction, which ends there, too, and what
 // follows is matched from there on. So the ids of both sides are those of the whole, if also normalisation does not cross
-// (the right character begins alone) and no added token does.
+// (the right character begins alone, the left one stays a letter) and no added token does.
 #pragma once
 
 #include <array>
@@ -65,6 +65,7 @@ class ByteLevelEncoder {
 
   std::size_t first_cut(std::string_view text, std::size_t from, bool is_last) const;
   bool may_cut(std::string_view text, std::size_t at, bool is_last) const;
+  bool stays_letter(std::string_view letter) const;
   void encode_part(std::string_view part, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
   void encode_valid(std::string_view text, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
   void encode_normalized(std::string_view text, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;

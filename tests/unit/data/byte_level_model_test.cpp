@@ -108,6 +108,28 @@ TEST(ByteLevelModel, GivesTheSameIdsHoweverATextComesInParts) {
   }
 }
 
+// The library's ids. U+095C becomes a letter and a mark, and a mark and an apostrophe are one unit: no 's comes after them.
+TEST(ByteLevelModel, ALongTextIsNotCutBehindALetterThatNormalisationEndsInAMark) {
+  auto file = golden::json(golden::byte_level_file("qwen2"));
+  file["added_tokens"] = nlohmann::json::array();
+  file["model"]["vocab"]["'s"] = file["model"]["vocab"].size();
+  file["model"]["merges"].push_back({"'", "s"});
+  const ByteLevelEncoder encoder(parse_tokenizer_json(file.dump()));
+  std::string text;
+  Ids expected;
+  for (int i = 0; i < 10000; ++i) {
+    text += " l\u095c's";
+    for (const int id : {293, 259, 94, 259, 120, 6, 82}) expected.push_back(id);
+  }
+  ByteLevelRoom room;
+  Ids ids, of_parts;
+  encoder.encode(text, room, ids);
+  EXPECT_EQ(ids, expected);
+  for (std::size_t at = 0; at < text.size(); at += 1001) ASSERT_TRUE(encoder.add(std::string_view(text).substr(at, 1001), room, of_parts));
+  encoder.finish(room, of_parts);
+  EXPECT_EQ(of_parts, expected);
+}
+
 TEST(ByteLevelModel, OfATextInPartsLittleIsHeld) {
   const Tokenizer tokenizer(golden::byte_level_file("llama3"));
   Tokenizer::Lane lane(tokenizer);
