@@ -22,6 +22,7 @@ using nlohmann::json;
 
 constexpr std::int64_t kMostIds = std::int64_t{1} << 24;
 constexpr std::size_t kMostProblems = 20;
+constexpr int kDeepest = 100;  // messages show values, at a call a level; the tokenizers library reads no more than 127
 
 // GPT-2's table: printable bytes stand for themselves, the others for the letters from U+0100 on, in their order.
 std::array<std::uint32_t, 256> letters_of_bytes() {
@@ -180,7 +181,10 @@ void Reader::read_added(const json& added) {
 }
 
 ByteLevelBpe Reader::read(std::string_view bytes) {
-  const json root = json::parse(bytes, nullptr, false);
+  bool is_deep = false;
+  const auto look_at_depth = [&is_deep](int depth, json::parse_event_t, const json&) { return !(is_deep = is_deep || depth > kDeepest); };
+  const json root = json::parse(bytes, look_at_depth, false);
+  if (is_deep) throw DataError(fmt::format("is no tokenizer.json: its values are nested more than {} deep; expected the file that the tokenizers library saves", kDeepest));
   if (root.is_discarded()) throw DataError("is no tokenizer.json: it is not valid JSON; bring a whole one");
   if (!part_of(root, "model").is_object()) {
     throw DataError("is no tokenizer.json: it has no object \"model\"; expected the file that the tokenizers library saves");

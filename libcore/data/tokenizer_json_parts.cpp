@@ -69,8 +69,9 @@ void read_split(const json& part, std::vector<SplitStep>& steps, Problems& probl
     problems.push_back(fmt::format("pre_tokenizer Split has the pattern {}; supported: Regex and String", shown(pattern)));
     return;
   }
-  step.search = regex.is_string() ? SplitStep::Search::kRegex : SplitStep::Search::kText;
   step.pattern = (regex.is_string() ? regex : text).get<std::string>();
+  // An empty text is to the library what an empty regular expression is: it matches everywhere.
+  step.search = regex.is_string() || step.pattern.empty() ? SplitStep::Search::kRegex : SplitStep::Search::kText;
   const std::string name = text_or(part, "behavior", "", problems);
   const auto behavior = behavior_of(name);
   if (!behavior) problems.push_back(fmt::format("pre_tokenizer Split has the behavior {}; supported: Isolated, Removed, MergedWithPrevious, MergedWithNext, Contiguous", json_quoted(name)));

@@ -111,6 +111,24 @@ TEST(TokenizerJson, RefusesWhatIsNoTokenizer) {
   EXPECT_THAT(golden::message_of<DataError>([] { parse_tokenizer_json("{}"); }), HasSubstr("no object \"model\""));
 }
 
+TEST(TokenizerJson, RefusesWhatIsNestedDeeply) {
+  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+  json file = gpt2();
+  file["novelty"] = "here";
+  std::string text = file.dump();
+  text.replace(text.find("\"here\""), 6, deep);
+  EXPECT_THAT(golden::message_of<DataError>([&] { parse_tokenizer_json(text); }), HasSubstr("nested more than 100 deep"));
+}
+
+TEST(TokenizerJson, AnEmptyTextToSplitByMatchesEverywhereAsInTheLibrary) {
+  json file = gpt2();
+  file["pre_tokenizer"] = {{"type", "Sequence"},
+                           {"pretokenizers", {{{"type", "Split"}, {"pattern", {{"String", ""}}}, {"behavior", "Isolated"}, {"invert", false}}, file["pre_tokenizer"]}}};
+  const auto steps = parse_tokenizer_json(file.dump()).steps;
+  ASSERT_EQ(steps.size(), 1);
+  EXPECT_EQ(steps[0].search, SplitStep::Search::kRegex);
+}
+
 TEST(TokenizerJson, SaysWhatItLeavesOut) {
   json file = gpt2();
   file["truncation"] = {{"max_length", 512}};
