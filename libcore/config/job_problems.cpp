@@ -66,7 +66,7 @@ void check_preprocess(const JobFile& job, Texts& problems) {
   Table table("preprocess", problems);
   check_resources(table, stage.resources);
   table.require("inputs", !stage.inputs.empty(), stage.refused, "files, folders, globs or @lists of text");
-  table.require("tokenizer", !stage.tokenizer.empty(), stage.refused, "a SentencePiece model");
+  table.require("tokenizer", !stage.tokenizer.empty(), stage.refused, "a SentencePiece model or a tokenizer.json");
   table.require("shards", stage.shards.has_value(), stage.refused, "how many elements the array has");
   table.require("out-dir", !stage.out_folder.empty(), stage.refused, "the folder of plan.json and the shards");
   check_path(table, "out-dir", stage.out_folder);

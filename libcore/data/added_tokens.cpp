@@ -27,8 +27,8 @@ bool AddedTokens::within_word(std::string_view text, std::size_t begin, std::siz
   return end < text.size() && (classes_.of(decode_valid_character(text.data() + end).code) & kWord);
 }
 
-std::size_t AddedTokens::blanks_before(std::string_view text, std::size_t at) const {
-  while (at > 0) {
+std::size_t AddedTokens::blanks_before(std::string_view text, std::size_t at, std::size_t done) const {
+  while (at > done) {
     const DecodedCharacter character = decode_last_character(text.substr(0, at));
     if ((classes_.of(character.code) & kSpace) == 0) break;
     at -= character.bytes;

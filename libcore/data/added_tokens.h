@@ -46,7 +46,7 @@ class AddedTokens {
       at = end;
       if (token.is_text) continue;
       if (token.single_word && within_word(text, begin, end)) continue;
-      if (token.lstrip) begin = std::max(blanks_before(text, begin), done);
+      if (token.lstrip) begin = blanks_before(text, begin, done);
       if (token.rstrip) end = blanks_behind(text, end);
       if (done < begin) on_text(text.substr(done, begin - done));
       on_token(token);
@@ -68,7 +68,7 @@ class AddedTokens {
     return from;
   }
   bool within_word(std::string_view text, std::size_t begin, std::size_t end) const;
-  std::size_t blanks_before(std::string_view text, std::size_t at) const;
+  std::size_t blanks_before(std::string_view text, std::size_t at, std::size_t done) const;
   std::size_t blanks_behind(std::string_view text, std::size_t at) const;
 
   std::vector<AddedToken> tokens_;

@@ -18,7 +18,8 @@ constexpr std::int64_t kPartTokens = 1 << 18;
 void for_each_ids(const IndexedDataset& dataset, std::int64_t document, const std::function<void(std::span<const std::int32_t>)>& take,
                   std::int64_t part_tokens = kPartTokens);
 
-// Calls `take` with the text of a document in parts of whole characters: together they are Tokenizer::decode of all ids. DataError as there.
+// Calls `take` with the text of a document in parts of whole characters: together they are Tokenizer::decode of all ids. DataError
+// as there.
 void for_each_text(const IndexedDataset& dataset, std::int64_t document, const Tokenizer& tokenizer,
                    const std::function<void(std::string_view)>& take, std::int64_t part_tokens = kPartTokens);
 

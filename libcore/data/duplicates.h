@@ -31,7 +31,8 @@ struct DedupSpace {
 // ConfigError if this machine does not have as much memory at all.
 void check_dedup_memory(std::int64_t memory);
 
-// Goes through `keys`, of `count` documents (fewer than 2^31), at most three times. EnvironmentError: what the file system refuses, or memory that cannot be had.
+// Goes through `keys`, of `count` documents (fewer than 2^31), at most three times. EnvironmentError: what the file system
+// refuses, or memory that cannot be had.
 Duplicates find_duplicates(const EachKey& keys, std::int64_t count, const DedupSpace& space);
 
 }  // namespace convoy::data

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The check of a run on itself: some documents are encoded by the SentencePiece library, too.
+// The check of a run on itself: some documents are encoded by the SentencePiece library, too, or by what stands for a
+// library that cannot be linked (Tokenizer::encode_by_library).
 #pragma once
 
 #include <atomic>

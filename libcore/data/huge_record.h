@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records that come in parts because they are too large for memory (RecordPart): encoded part by part, the ids in a scratch file until the record's end, where it
-// is known whether it is good, which split it is of, and how many tokens it has. What comes out is what BatchEncoder makes of a record that is whole.
+// Records that come in parts because they are too large for memory (RecordPart): encoded part by part, the ids in a scratch file
+// until the record's end, where it is known whether it is good, which split it is of, and how many tokens it has. What comes out is
+// what BatchEncoder makes of a record that is whole.
 #pragma once
 
 #include <cstdint>

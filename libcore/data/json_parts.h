@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line of JSON that is too large for memory and comes in parts: what RecordParser (json_record.h) makes of it, in bounded memory. The texts under the wanted keys wait in
-// scratch files, because the last of equal keys counts and the keys' order is not the line's.
+// A line of JSON that is too large for memory and comes in parts: what RecordParser (json_record.h) makes of it, in bounded memory.
+// The texts under the wanted keys wait in scratch files, because the last of equal keys counts and the keys' order is not the line's.
 #pragma once
 
 #include <functional>
@@ -27,8 +27,8 @@ class JsonParts {
 
   void add(std::string_view part);
 
-  // After the last part: why the line is no good record, of the same kind as RecordParser says and, but for bad JSON, with the same reason. Unlike there, lines of
-  // 4 GiB and more are read.
+  // After the last part: why the line is no good record, of the same kind as RecordParser says and, but for bad JSON, with the
+  // same reason. Unlike there, lines of 4 GiB and more are read.
   std::optional<BadRecord> finish();
 
   bool is_blank() const { return blank_; }

@@ -19,8 +19,7 @@ using KeyPath = std::vector<std::string>;
 
 constexpr std::size_t kMostKeys = 32;
 constexpr std::size_t kUsualLine = std::size_t{64} << 10;
-constexpr std::size_t kKeptLine = std::size_t{1}
-                                  << 20;  // buffers for longer lines, about 14 bytes a byte, are given back
+constexpr std::size_t kKeptLine = std::size_t{1} << 20;  // buffers for longer lines, about 14 bytes a byte, are given back
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 

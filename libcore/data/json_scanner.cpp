@@ -5,7 +5,6 @@
 
 #include <array>
 
-#include "libcore/base/json.h"
 #include "libcore/base/utf8.h"
 #include "libcore/data/json_record.h"
 

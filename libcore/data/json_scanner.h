@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A strict reader of one JSON value (RFC 8259) that comes in parts, cut anywhere: it holds nothing of the value but how deep it is nested. Strings are
-// handed on in parts, escapes resolved, so that a value of any size can be read. Bytes of strings are not checked for UTF-8. JSON libraries hold
-// whole values, or whole lines, or refuse lone surrogates and large numbers, which RecordParser takes where no text is wanted.
+// A strict reader of one JSON value (RFC 8259) that comes in parts, cut anywhere: it holds nothing of the value but how deep it is
+// nested. Strings are handed on in parts, escapes resolved, so that a value of any size can be read. Bytes of strings are not checked
+// for UTF-8. JSON libraries hold whole values, or whole lines, or refuse lone surrogates and large numbers, which RecordParser takes
+// where no text is wanted.
 #pragma once
 
 #include <cstddef>

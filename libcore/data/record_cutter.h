@@ -23,8 +23,8 @@ struct RawRecord {
 // Behind the last record that ends at or after `from`; nothing if none does.
 std::optional<std::size_t> behind_last_record(RecordEnds ends, std::string_view bytes, std::size_t from);
 
-// Appends the records of `bytes`, which begin with line `line` and end where a record or the file does. Returns how many lines they have, 0 under
-// kNever.
+// Appends the records of `bytes`, which begin with line `line` and end where a record or the file does. Returns how many lines they
+// have, 0 under kNever.
 std::int64_t cut_records(RecordEnds ends, std::string_view bytes, std::int64_t line, std::vector<RawRecord>& records);
 
 // Of a record that is cut into parts: where its text ends in a part, and where the next record begins.

@@ -55,9 +55,9 @@ class RecordReader {
   RecordReader(std::vector<InputFile> files, const ReadOptions& options, std::function<void()> while_waiting = {});
   ~RecordReader();
 
-  // The next records, about a quarter of a megabyte of them, or one that is larger, or a part of a huge one; false after the last. What is wrong
-  // with a file as a whole throws (see byte_stream.h); UTF-16 does too. Holds no more than huge_record bytes and two blocks; but a line of nothing
-  // but blanks, of which a paragraph may begin with, it holds whole.
+  // The next records, about a quarter of a megabyte of them, or one that is larger, or a part of a huge one; false after the last.
+  // What is wrong with a file as a whole throws (see byte_stream.h); UTF-16 does too. Holds no more than huge_record bytes and two
+  // blocks; but under kBlankLine a line of nothing but blanks, which may end a paragraph or begin a line of it, it holds whole.
   bool next(RawBatch& batch);
 
  private:

@@ -35,6 +35,7 @@ TEST(TokenizerJson, ReadsMergesAsTextsAndAsPairs) {
   ASSERT_EQ(as_texts.merges.size(), as_pairs.merges.size());
   for (std::size_t i = 0; i < as_pairs.merges.size(); ++i) {
     EXPECT_EQ(as_texts.merges[i].left, as_pairs.merges[i].left);
+    EXPECT_EQ(as_texts.merges[i].right, as_pairs.merges[i].right);
     EXPECT_EQ(as_texts.merges[i].symbol, as_pairs.merges[i].symbol);
     EXPECT_EQ(as_texts.merges[i].rank, as_pairs.merges[i].rank);
   }
