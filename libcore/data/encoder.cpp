@@ -60,6 +60,7 @@ void encode_files(const EncodeOptions& options, const Tokenizer& tokenizer, cons
     } else {
       output.take(huge_records.take(batch, huge));
       if (huge) output.take(*huge);
+      if (batch.part == RecordPart::kLast) huge_records.close();
     }
     if (hooks.progress) hooks.progress(batch.consumed, total, output.report().tokens);
   };

@@ -139,6 +139,8 @@ HugeRecords::HugeRecords(const BatchEncoder& encoder, const EncodeOptions& optio
 
 HugeRecords::~HugeRecords() = default;
 
+void HugeRecords::close() { record_.reset(); }
+
 EncodedBatch HugeRecords::take(const EncodedBatch& part, std::optional<HugeDocument>& document) {
   EncodedBatch out;
   out.file = part.file;

@@ -50,8 +50,10 @@ class HugeRecords {
   HugeRecords(const BatchEncoder& encoder, const EncodeOptions& options, const std::function<void()>& poll);
   ~HugeRecords();
 
-  // The parts in order, from one thread. Returns what they count for; a document of the last part is in `document` until the next call.
+  // The parts in order, from one thread. Returns what they count for; a document of the last part is in `document`, good until close().
   EncodedBatch take(const EncodedBatch& part, std::optional<HugeDocument>& document);
+  // After a record's last part: gives back what it took, its scratch files above all.
+  void close();
 
  private:
   struct Record;
@@ -59,7 +61,7 @@ class HugeRecords {
   const BatchEncoder& encoder_;
   const EncodeOptions& options_;
   const std::function<void()>& poll_;
-  std::unique_ptr<Record> record_;  // that is open, or the last
+  std::unique_ptr<Record> record_;  // that is open
 };
 
 }  // namespace convoy::data
