@@ -3,14 +3,19 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convoy::data {
 namespace {
 
-// A text is the texts of its tokens in a row, but for two things: bytes of several tokens may make one character, and the first token loses
-// its blank. So it is cut between two tokens that have characters of their own, and the token before a part stands before it
-// once more, its text left out, lest the part begin the text.
+constexpr std::size_t kMostTokensOfACharacter = 4;  // a byte each
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+
+// A text is the texts of its tokens in a row, but for two things: bytes of several tokens may make one character, and the first token
+// loses its blank. So it is cut behind tokens that are whole characters, which what follows cannot change, nor, since no character of
+// UTF-8 is within another one, what comes before; and they stand before the next part once more, their text left out, lest that part
+// begin the text.
 class TextParts {
  public:
   TextParts(const Tokenizer& tokenizer, const std::function<void(std::string_view)>& take) : tokenizer_(tokenizer), take_(take) {}
@@ -18,31 +23,40 @@ class TextParts {
   void add(std::span<const std::int32_t> ids) {
     const std::size_t before = waiting_.size();
     waiting_.insert(waiting_.end(), ids.begin(), ids.end());
-    for (std::size_t cut = waiting_.size() - 1; cut >= std::max(before, passed_on_ + 1); --cut) {
-      if (has_characters(waiting_[cut]) && has_characters(waiting_[cut - 1])) return pass_on(cut);
+    for (std::size_t cut = waiting_.size(); cut > before; --cut) {
+      if (const std::size_t whole = whole_tokens(cut); whole > 0) return pass_on(cut, whole);
     }
   }
-  void finish() { pass_on(waiting_.size()); }
+  void finish() { pass_on(waiting_.size(), 0); }
 
  private:
-  bool has_characters(std::int32_t id) const {
-    const std::string text = tokenizer_.decode({id});
-    return !text.empty() && text.find("\xef\xbf\xbd") == std::string::npos;
+  std::string text_of(std::size_t begin, std::size_t end) const {
+    const auto at = [this](std::size_t index) { return waiting_.begin() + static_cast<std::ptrdiff_t>(index); };
+    return tokenizer_.decode(std::vector<std::int32_t>(at(begin), at(end)));
   }
 
-  void pass_on(std::size_t end) {
+  // How many tokens before `cut` are whole characters together, the fewest; 0: none.
+  std::size_t whole_tokens(std::size_t cut) const {
+    for (std::size_t count = 1; count <= std::min(cut, kMostTokensOfACharacter); ++count) {
+      const std::string text = text_of(cut - count, cut);
+      if (text.empty()) break;
+      if (text.find(kReplacement) == std::string::npos) return count;
+    }
+    return 0;
+  }
+
+  void pass_on(std::size_t end, std::size_t kept) {
     if (end == passed_on_) return;
-    const std::size_t known = passed_on_ == 0 ? 0 : tokenizer_.decode({waiting_.front()}).size();
-    const std::vector<std::int32_t> ids(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(end));
-    take_(std::string_view(tokenizer_.decode(ids)).substr(known));
-    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(end - 1));
-    passed_on_ = 1;
+    const std::size_t known = passed_on_ == 0 ? 0 : text_of(0, passed_on_).size();
+    take_(std::string_view(text_of(0, end)).substr(known));
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(end - kept));
+    passed_on_ = kept;
   }
 
   const Tokenizer& tokenizer_;
   const std::function<void(std::string_view)>& take_;
   std::vector<std::int32_t> waiting_;
-  std::size_t passed_on_ = 0;  // 1: the first of them was, and stands before the others
+  std::size_t passed_on_ = 0;  // so many of the first ones were, and stand before the others
 };
 
 }  // namespace
