@@ -19,6 +19,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const CharacterClasses&
   for (const AddedToken& token : tokens_) {
     begins_[static_cast<unsigned char>(token.content[0])] = true;
     longest_ = std::max(longest_, token.content.size());
+    take_blanks_before_ |= token.lstrip;
   }
 }
 
@@ -42,6 +43,12 @@ std::size_t AddedTokens::blanks_behind(std::string_view text, std::size_t at) co
     if ((classes_.of(character.code) & kSpace) == 0) break;
     at += character.bytes;
   }
+  return at;
+}
+
+std::size_t AddedTokens::first_beginning(std::string_view text) const {
+  std::size_t at = first_at(text, 0);
+  while (at < text.size() && trie_.longest_prefix(text.substr(at)).bytes == 0) at = first_at(text, at + 1);
   return at;
 }
 

@@ -59,6 +59,9 @@ class AddedTokens {
   // character before is a letter, and margin() bytes, or the end of the text, are behind.
   bool may_cut(std::string_view text, std::size_t at) const;
   std::size_t margin() const { return longest_; }
+  // The first place where what a token is begins, be it met or not; else the text's end. Ones that its end cuts off are not seen.
+  std::size_t first_beginning(std::string_view text) const;
+  bool take_blanks_before() const { return take_blanks_before_; }  // one of them
   bool empty() const { return tokens_.empty(); }
 
  private:
@@ -76,6 +79,7 @@ class AddedTokens {
   ByteTrie trie_;
   std::array<bool, 256> begins_{};
   std::size_t longest_ = 0;
+  bool take_blanks_before_ = false;
 };
 
 }  // namespace convoy::data

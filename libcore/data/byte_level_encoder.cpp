@@ -11,19 +11,12 @@
 namespace convoy::data {
 namespace {
 
-constexpr std::size_t kPartBytes = std::size_t{16} << 10;  // of text that is encoded at a time: stays in the cache
 constexpr std::size_t kPadding = PreTokenizer::kPadding;   // a unit's key is read at once
 constexpr std::size_t kAtOnce = 32;                        // units whose places are fetched before the first is looked up
 constexpr std::size_t kMostIdsOfAUnit = KnownUnit::kMostIds;
-constexpr std::size_t kRoomToKeep = std::size_t{4} << 20;
 
 // Bytes that are no UTF-8 become U+FFFD only after the text is cut.
 bool holds_replacement(const AddedToken& token) { return token.content.find("\xef\xbf\xbd") != std::string::npos; }
-
-template <class Container>
-void give_back(Container& container) {
-  if (container.capacity() > kRoomToKeep) Container().swap(container);
-}
 
 }  // namespace
 
@@ -62,7 +55,8 @@ std::string_view repaired_text(std::string_view text, std::string& room) {
 }
 
 ByteLevelEncoder::ByteLevelEncoder(const ByteLevelBpe& bpe, const ByteLevelSizes& sizes)
-    : sizes_(sizes),
+    : bpe_(bpe),
+      sizes_(sizes),
       nfc_(bpe.nfc ? std::make_unique<const NfcNormalizer>() : nullptr),
       raw_tokens_(added_tokens(bpe, false, nullptr), classes_),
       normalized_tokens_(added_tokens(bpe, true, nfc_.get()), classes_),
@@ -73,103 +67,21 @@ ByteLevelEncoder::ByteLevelEncoder(const ByteLevelBpe& bpe, const ByteLevelSizes
   for (const auto& [piece, id] : bpe.pieces) {
     std::optional<std::string> bytes = bytes_of_piece(piece);
     if (!bytes) continue;
+    longest_piece_ = std::max(longest_piece_, bytes->size());
     if (bytes->size() == 1) byte_ids_[static_cast<unsigned char>((*bytes)[0])] = id;
     if (bpe.ignores_merges) pieces_.emplace(std::move(*bytes), id);
   }
 }
 
-// Normalised, some letters end in a mark, which goes with what follows: U+095C. Those that compose with what stands before them are letters still.
-bool ByteLevelEncoder::stays_letter(std::string_view letter) const {
-  std::string room;
-  return (classes_.of(decode_last_character(nfc_->normalize(letter, room)).code) & kLetter) != 0;
-}
-
-bool ByteLevelEncoder::may_cut(std::string_view text, std::size_t at, bool is_last) const {
-  const DecodedCharacter left = decode_last_character(text.substr(0, at));
-  if (left.bytes == 0 || (classes_.of(left.code) & kLetter) == 0) return false;
-  const DecodedCharacter right = decode_character(text.substr(at));
-  if (right.bytes == 0 || (classes_.of(right.code) & kLetter) != 0) return false;
-  if (nfc_ && !(nfc_->begins_alone(right.code) && stays_letter(text.substr(at - left.bytes, left.bytes)))) return false;
-  if (raw_tokens_.empty() && normalized_tokens_.empty()) return true;
-  const std::size_t margin = std::max(raw_tokens_.margin(), normalized_tokens_.margin());
-  if (!is_last && text.size() - at < margin) return false;
-  const std::size_t begin = at > margin ? at - margin : 0;
-  const std::string_view around = text.substr(begin, std::min(text.size(), at + margin) - begin);
-  if (!raw_tokens_.may_cut(around, at - begin) || !normalized_tokens_.may_cut(around, at - begin)) return false;
-  // Normalisation may make a token of what is none here.
-  const bool changes = nfc_ && !normalized_tokens_.empty();
-  return !changes || std::all_of(around.begin(), around.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
-
-// The first place from `from` on where the text may be cut.
-std::size_t ByteLevelEncoder::first_cut(std::string_view text, std::size_t from, bool is_last) const {
-  for (std::size_t at = std::max<std::size_t>(from, 1); at < text.size(); ++at) {
-    const auto byte = static_cast<unsigned char>(text[at]);
-    const bool is_ascii_letter = (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
-    const bool within_character = (byte & 0xc0) == 0x80;
-    if (is_ascii_letter || within_character) continue;
-    if (may_cut(text, at, is_last)) return at;
-  }
-  return kNowhere;
-}
-
-void ByteLevelEncoder::encode(std::string_view text, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const {
-  while (streams() && text.size() > kPartBytes) {
-    const std::size_t cut = first_cut(text, kPartBytes, true);
-    if (cut == kNowhere) break;
-    encode_part(text.substr(0, cut), room, ids);
-    text.remove_prefix(cut);
-  }
-  encode_part(text, room, ids);
-}
-
-bool ByteLevelEncoder::add(std::string_view part, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const {
-  // What is held has no cut but perhaps at its end.
-  const std::size_t margin = std::max(raw_tokens_.margin(), normalized_tokens_.margin()) + 4;
-  std::size_t from = room.held.size() > margin ? room.held.size() - margin : 0;
-  room.held += part;
-  std::size_t done = 0;
-  const std::string_view held = room.held;
-  for (;;) {
-    const std::size_t cut = first_cut(held.substr(done), from, false);
-    if (cut == kNowhere) break;
-    encode_part(held.substr(done, cut), room, ids);
-    done += cut;
-    from = kPartBytes;
-  }
-  // The last parts that are shorter: only behind another one, else all places have been looked at.
-  std::size_t last = kNowhere;
-  for (std::size_t cut = done > 0 ? first_cut(held.substr(done), 0, false) : kNowhere; cut != kNowhere; cut = first_cut(held.substr(done), cut + 1, false)) last = cut;
-  if (last != kNowhere) {
-    encode_part(held.substr(done, last), room, ids);
-    done += last;
-  }
-  room.held.erase(0, done);
-  if (room.held.size() <= sizes_.most_held) return true;
-  room.held.clear();
-  give_back(room.held);
-  return false;
-}
-
-void ByteLevelEncoder::finish(ByteLevelRoom& room, std::vector<std::int32_t>& ids) const {
-  encode(room.held, room, ids);
-  room.held.clear();
-  give_back(room.held);
-}
-
 void ByteLevelEncoder::encode_part(std::string_view part, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const {
   encode_valid(repaired_text(part, room.repaired), room, ids);
-  give_back(room.repaired);
-  give_back(room.normalized);
-  give_back(room.text);
-  give_back(room.blanks);
-  give_back(room.units);
-  give_back(room.unit);
-  give_back(room.ids);
+  room.open = OpenMatch::kNone;
+  room.give_back();
 }
 
 void ByteLevelEncoder::encode_valid(std::string_view text, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const {
   const auto on_token = [&](const AddedToken& token) {
+    room.open = OpenMatch::kNone;
     ids.push_back(token.id);
     room.control_tokens += token.special;
   };
@@ -179,6 +91,7 @@ void ByteLevelEncoder::encode_valid(std::string_view text, ByteLevelRoom& room, 
 
 void ByteLevelEncoder::encode_normalized(std::string_view text, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const {
   const auto on_token = [&](const AddedToken& token) {
+    room.open = OpenMatch::kNone;
     ids.push_back(token.id);
     room.control_tokens += token.special;
   };
@@ -193,10 +106,20 @@ void ByteLevelEncoder::merge(std::string_view unit, ByteLevelRoom& room) const {
       return;
     }
   }
-  MergeTable::clear(room.merges);
-  for (const char byte : unit) MergeTable::append(static_cast<std::uint32_t>(byte_ids_[static_cast<unsigned char>(byte)]), 0, room.merges);
+  merge_bytes(unit, room, room.unit);
+}
+
+void ByteLevelEncoder::load(std::string_view unit, MergeRoom& room) const {
+  MergeTable::clear(room);
+  for (std::size_t at = 0; at < unit.size(); ++at) {
+    MergeTable::append(static_cast<std::uint32_t>(byte_ids_[static_cast<unsigned char>(unit[at])]), static_cast<std::uint32_t>(at), room);
+  }
+}
+
+void ByteLevelEncoder::merge_bytes(std::string_view unit, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const {
+  load(unit, room.merges);
   table_.merge(room.merges);
-  for (const MergeRoom::Symbol& symbol : room.merges.symbols) room.unit.push_back(static_cast<std::int32_t>(symbol.number));
+  for (const MergeRoom::Symbol& symbol : room.merges.symbols) ids.push_back(static_cast<std::int32_t>(symbol.number));
 }
 
 // One of many bytes, or of many ids, or a new one.
@@ -237,11 +160,17 @@ inline std::int32_t* ByteLevelEncoder::encode_unit(const Unit& unit, ByteLevelRo
 }
 
 void ByteLevelEncoder::encode_text(std::string_view text, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const {
+  const WordScanner* const scanner = pre_tokenizer_.scanner();
+  if (room.open != OpenMatch::kNone) {
+    const auto rest = static_cast<std::size_t>(scanner->end_of_open(room.open, text.data(), text.data() + text.size()) - text.data());
+    merge_bytes(text.substr(0, rest), room, ids);
+    text.remove_prefix(rest);
+    room.open = OpenMatch::kNone;
+  }
   room.text.assign(text);
   room.text.append(kPadding, '\0');
   const std::string_view padded(room.text.data(), text.size());
   std::size_t bytes = text.size();
-  const WordScanner* const scanner = pre_tokenizer_.scanner();
   if (scanner == nullptr) {
     room.units.clear();
     pre_tokenizer_.split(padded, room.blanks, room.units);

@@ -7,12 +7,25 @@
 // a run of letters ends there, nothing else holds a letter before its end but a contraction, which ends there, too, and what
 // follows is matched from there on. So the ids of both sides are those of the whole, if also normalisation does not cross
 // (the right character begins alone, the left one stays a letter) and no added token does.
+//
+// A long stretch without such a place is encoded as far as is certain (encode_certain). Look at the beginning of it that is valid,
+// up to a character that begins alone, and in form C. No added token, be it met or not, begins before a place `known` in it, and what it
+// holds behind that is as long as any token, any piece, and what a match looks ahead. Then
+// - the matches up to `known` are those of the whole text: a match depends on what follows, and that is seen (WordScanner::certain);
+//   tokens change nothing before they begin, or, if one takes the blanks before it, before these, which `known` leaves out;
+// - normalisation changes nothing there, and the rest can be normalised for itself wherever it begins: part of a text in form C is in
+//   form C, and what stands behind the stretch begins alone. Tokens are met in the rest as in the whole, for none begins near its
+//   beginning: none is left of it, whose left neighbour or whose own end were on the other side.
+// So whole matches are encoded and left behind. If a match goes beyond `known`, its certain beginning is merged (merge_table.h), and
+// the rest of it, which begins as no match does, ends where its run ends (WordScanner::end_of_open) and is merged for itself. A unit that
+// is longer than all pieces is none, so a model that ignores merges does not look for its rest.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -35,14 +48,22 @@ struct ByteLevelRoom {
   PreTokenizer::Parts units;
   std::vector<std::int32_t> unit;  // ids of a new unit
   std::vector<std::int32_t> ids;   // of a part
-  std::string held;                // of a text that comes in parts: not encoded yet
-  std::int64_t control_tokens = 0; // met in text so far
+  // Of the text that is encoded now:
+  std::string held;                        // if it comes in parts: not encoded yet
+  std::size_t enough = 0;                  // bytes of it from which on to look for what is certain without a cut
+  OpenMatch open = OpenMatch::kNone;       // what is not encoded yet begins with the rest of this
+  std::int64_t control_tokens = 0;  // met in text so far
+
+  void give_back();  // what a very long unit took
 };
 
 struct ByteLevelSizes {
-  std::size_t most_held = std::size_t{8} << 20;  // bytes of a text in parts that come apart nowhere: encoded, each takes about 40 bytes of memory
+  std::size_t part = std::size_t{16} << 10;      // of text that is encoded at a time: stays in the cache
+  std::size_t window = std::size_t{64} << 10;    // without a place to cut: then what is certain is encoded
+  std::size_t most_held = std::size_t{8} << 20;  // of a text in parts of which nothing is certain: encoded, each byte takes about 40 of memory
 };
 
+// Refers to its `bpe`.
 class ByteLevelEncoder {
  public:
   explicit ByteLevelEncoder(const ByteLevelBpe& bpe, const ByteLevelSizes& sizes = {});
@@ -54,8 +75,9 @@ class ByteLevelEncoder {
 
   // Whether texts may come in parts: not with a pattern that is not known, whose matches may depend on anything.
   bool streams() const { return comes_apart_; }
-  // A text in parts, cut anywhere: clear room.held, then add() and finish() append what is certain. False is the end: more than
-  // most_held bytes come apart nowhere, so the text can be encoded as a whole only.
+  // A text in parts, cut anywhere: begin(), then add() and finish() append what is certain. False is the end: of more than
+  // most_held bytes nothing is, so the text can be encoded as a whole only.
+  void begin(ByteLevelRoom& room) const;
   bool add(std::string_view part, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
   void finish(ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
 
@@ -66,6 +88,12 @@ class ByteLevelEncoder {
   std::size_t first_cut(std::string_view text, std::size_t from, bool is_last) const;
   bool may_cut(std::string_view text, std::size_t at, bool is_last) const;
   bool stays_letter(std::string_view letter) const;
+  std::size_t plain_bytes(std::string_view& text, ByteLevelRoom& room) const;
+  const ByteTrie& symbols() const;
+  std::size_t encode_beginning_of_unit(std::string_view text, std::size_t known, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
+  std::size_t encode_certain(std::string_view text, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
+  void encode_rest(std::string_view text, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
+  void add_some(std::string_view part, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
   void encode_part(std::string_view part, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
   void encode_valid(std::string_view text, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
   void encode_normalized(std::string_view text, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
@@ -75,7 +103,10 @@ class ByteLevelEncoder {
   std::int32_t* encode_unit(const Unit& unit, ByteLevelRoom& room, std::int32_t* out) const;
   std::int32_t* encode_long_unit(Unit unit, ByteLevelRoom& room, std::int32_t* out) const;
   void merge(std::string_view unit, ByteLevelRoom& room) const;
+  void load(std::string_view unit, MergeRoom& room) const;
+  void merge_bytes(std::string_view unit, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
 
+  const ByteLevelBpe& bpe_;
   ByteLevelSizes sizes_;
   CharacterClasses classes_;
   std::unique_ptr<const NfcNormalizer> nfc_;
@@ -84,6 +115,9 @@ class ByteLevelEncoder {
   bool comes_apart_;
   std::array<std::int32_t, 256> byte_ids_{};
   MergeTable table_;
+  std::size_t longest_piece_ = 0;  // in bytes
+  mutable std::once_flag symbols_made_;
+  mutable std::unique_ptr<const ByteTrie> symbols_;  // the pieces by their bytes; made when first asked for
   struct Hash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }

@@ -65,7 +65,7 @@ class ByteLevelTextEncoder : public TextEncoder {
     look();
     return true;
   }
-  void begin() override { room_.held.clear(); }
+  void begin() override { model_.encoder_.begin(room_); }
   bool add(std::string_view part, std::vector<std::int32_t>& ids) override {
     const bool is_certain = model_.encoder_.add(part, room_, ids);
     look();

@@ -41,20 +41,104 @@ const char* WordScanner::contraction_end(const char* at, const char* end) const 
   return nullptr;
 }
 
+WordScanner::BlankRun WordScanner::blank_run(const char* at, const char* end) const {
+  BlankRun run{.last = at, .behind_newline = nullptr, .end = at};
+  while (run.end < end) {
+    const Character character = read(run.end);
+    if ((character.classes & kSpace) == 0) break;
+    run.last = run.end;
+    run.end += character.bytes;
+    if (is_newline(*run.last)) run.behind_newline = run.end;
+  }
+  return run;
+}
+
 // \s*[\r\n]+ (if newlines end), else \s+(?!\S), else \s+.
 const char* WordScanner::blanks_end(const char* at, const char* end, bool newlines_end) const {
-  const char* last = at;               // the run's last character
-  const char* after_newline = nullptr;  // behind its last newline
-  const char* next = at;
-  while (next < end) {
-    const Character character = read(next);
-    if ((character.classes & kSpace) == 0) break;
-    last = next;
-    next += character.bytes;
-    if (is_newline(*last)) after_newline = next;
+  const BlankRun run = blank_run(at, end);
+  if (newlines_end && run.behind_newline != nullptr) return run.behind_newline;
+  return run.end == end || run.last == at ? run.end : run.last;
+}
+
+const char* WordScanner::end_of_open(OpenMatch open, const char* at, const char* end) const {
+  const bool newlines_end = pattern_ != WordPattern::kGpt2;
+  switch (open) {
+    case OpenMatch::kNone:
+      return at;
+    case OpenMatch::kLetters:
+      return run_end(at, end, kLetter);
+    case OpenMatch::kNumbers:
+      return run_end(at, end, kNumber);
+    case OpenMatch::kOthers:
+      at = others_end(at, end);
+      [[fallthrough]];
+    case OpenMatch::kNewlines:
+      while (newlines_end && at < end && is_newline(*at)) ++at;
+      return at;
+    case OpenMatch::kBlanks:
+    case OpenMatch::kNewlinesAndBlanks:
+      break;
   }
-  if (newlines_end && after_newline != nullptr) return after_newline;
-  return next == end || last == at ? next : last;
+  const BlankRun run = blank_run(at, end);
+  if (newlines_end && run.behind_newline != nullptr) return run.behind_newline;
+  if (open == OpenMatch::kNewlinesAndBlanks) return at;
+  return run.end == end ? run.end : run.last;
+}
+
+// Of a match: a blank that begins another is followed by what is none.
+bool WordScanner::is_all_blanks(const char* begin, const char* end) const {
+  const Character first = read(begin);
+  if ((first.classes & kSpace) == 0) return false;
+  return begin + first.bytes == end || is_blank(begin + first.bytes);
+}
+
+// A match ends where the character behind it, or for blanks alone the next that is none, says so: both are seen. The last one must end there
+// even if it is the end of the text: so do all but blanks before what is no blank, which take an earlier match's end into theirs.
+WordScanner::Certain WordScanner::certain(std::string_view text, std::size_t known, OpenMatch open) const {
+  constexpr std::size_t kLongestShortMatch = 12;  // three numbers, or a contraction: those that are no runs
+  if (known <= kLongestShortMatch) return {};
+  const char *const begin = text.data(), *const end = begin + text.size(), *const limit = begin + known;
+  const char* no_blank = nullptr;  // the last one
+  for (std::string_view left = text.substr(0, known); !left.empty() && no_blank == nullptr;) {
+    left.remove_suffix(decode_last_character(left).bytes);
+    if (!is_blank(left.data() + left.size())) no_blank = left.data() + left.size();
+  }
+  Certain certain;
+  const char* at = begin;
+  if (open != OpenMatch::kNone) {
+    const bool is_blanks = open == OpenMatch::kBlanks || open == OpenMatch::kNewlinesAndBlanks;
+    at = end_of_open(open, begin, end);
+    const bool is_certain = is_blanks ? no_blank != nullptr && at <= no_blank : at <= limit;
+    if (!is_certain) return open_match(text.substr(0, known), open, no_blank != nullptr);
+    certain.open_ended = at == begin;
+    certain.matched = static_cast<std::size_t>(at - begin);
+  }
+  while (at < limit) {
+    const char* const next = pattern_ == WordPattern::kGpt2 ? gpt2_end(at, end) : llama_end(at, end);
+    const bool is_blanks = is_all_blanks(at, next);
+    if (is_blanks ? no_blank == nullptr || next > no_blank : next > limit) break;
+    if (!is_blanks || at == begin || is_blank(next)) certain.matched = static_cast<std::size_t>(next - begin);
+    at = next;
+  }
+  if (at > begin) return certain;
+  Certain fresh = open_match(text.substr(0, known), OpenMatch::kNone, no_blank != nullptr);
+  fresh.open_ended = certain.open_ended;
+  return fresh;
+}
+
+// Of a match that goes beyond `known`.
+WordScanner::Certain WordScanner::open_match(std::string_view known, OpenMatch open, bool has_text) const {
+  if (open == OpenMatch::kLetters || open == OpenMatch::kNumbers || open == OpenMatch::kNewlines) return {.open = open, .open_bytes = known.size()};
+  const DecodedCharacter last = decode_last_character(known);
+  const std::uint8_t classes = classes_->of(last.code);
+  if (open == OpenMatch::kOthers || (open == OpenMatch::kNone && has_text)) {
+    open = (classes & kLetter) != 0 ? OpenMatch::kLetters : (classes & kNumber) != 0 ? OpenMatch::kNumbers : is_other(classes) ? OpenMatch::kOthers : OpenMatch::kNewlines;
+    return {.open = open, .open_bytes = known.size()};
+  }
+  const std::size_t newline = pattern_ == WordPattern::kGpt2 ? std::string_view::npos : known.find_last_of("\r\n");
+  if (newline != std::string_view::npos) return {.open = OpenMatch::kNewlinesAndBlanks, .open_bytes = newline + 1};
+  if (open == OpenMatch::kNewlinesAndBlanks) return {};
+  return {.open = OpenMatch::kBlanks, .open_bytes = known.size() - last.bytes};
 }
 
 }  // namespace convoy::data

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -17,6 +18,10 @@
 namespace convoy::data {
 
 enum class WordPattern : std::uint8_t { kGpt2, kLlama3, kQwen2 };
+
+// A match of which only the beginning is known, by what it goes on with: kNewlines are those behind others. kBlanks and
+// kNewlinesAndBlanks, of which the latter holds a newline already, end before the last blank or behind the last newline.
+enum class OpenMatch : std::uint8_t { kNone, kLetters, kNumbers, kOthers, kNewlines, kBlanks, kNewlinesAndBlanks };
 
 extern const std::string_view kGpt2Pattern;
 // The pattern that `regex`, as it is written in a tokenizer.json, means, or none.
@@ -36,6 +41,23 @@ class WordScanner {
       at = next;
     }
   }
+  // Where the match that has begun before `at` ends; it may be there.
+  const char* end_of_open(OpenMatch open, const char* at, const char* end) const;
+
+  // The same match if less of it is left behind than is certain, up to a byte `last`.
+  static OpenMatch open_behind(OpenMatch open, char last) { return open == OpenMatch::kNewlines && !is_newline(last) ? OpenMatch::kOthers : open; }
+
+  // What is certain of the matches of a text of which only the beginning is known.
+  struct Certain {
+    std::size_t matched = 0;             // bytes that are whole matches, as they are also if nothing follows
+    OpenMatch open = OpenMatch::kNone;   // else, with matched == 0: what goes on behind so many bytes
+    std::size_t open_bytes = 0;          // that the match at the beginning has for certain; 0: nothing is
+    bool open_ended = false;             // the match that was open has nothing more
+  };
+  // More text follows after `text`, valid UTF-8, of which the first `known` bytes count, whole characters; at least kLookAhead are behind them.
+  // `open`: what the text goes on with.
+  static constexpr std::size_t kLookAhead = 8;
+  Certain certain(std::string_view text, std::size_t known, OpenMatch open) const;
 
  private:
   struct Character {
@@ -55,7 +77,16 @@ class WordScanner {
   const char* llama_end(const char* at, const char* end) const;
   const char* run_end(const char* at, const char* end, std::uint8_t wanted) const;
   const char* others_end(const char* at, const char* end) const;
+  struct BlankRun {
+    const char* last = nullptr;           // its last character
+    const char* behind_newline = nullptr; // behind its last newline
+    const char* end = nullptr;
+  };
+  BlankRun blank_run(const char* at, const char* end) const;
   const char* blanks_end(const char* at, const char* end, bool newlines_end) const;
+  bool is_blank(const char* at) const { return (read(at).classes & kSpace) != 0; }
+  bool is_all_blanks(const char* begin, const char* end) const;
+  Certain open_match(std::string_view known, OpenMatch open, bool has_text) const;
   // Of 's 't 're 've 'm 'll 'd, or nullptr.
   const char* contraction_end(const char* at, const char* end) const;
 

@@ -102,5 +102,68 @@ TEST(WordScanner, RandomTextsAreAsTheRegularExpressionHasThem) {
   }
 }
 
+// What is left of `whole` from `at` on, its first match the rest of `open`, as the matches of the whole have it: their ends.
+void expect_certain(const WordScanner& scanner, const std::string& whole, const std::vector<std::size_t>& ends, std::mt19937_64& random) {
+  const auto is_end = [&ends](std::size_t at) { return std::find(ends.begin(), ends.end(), at) != ends.end(); };
+  OpenMatch open = OpenMatch::kNone;
+  for (std::size_t at = 0; at < whole.size();) {
+    const std::string_view text = std::string_view(whole).substr(at);
+    const char* const end = text.data() + text.size();
+    if (open != OpenMatch::kNone) {
+      const std::size_t rest = static_cast<std::size_t>(scanner.end_of_open(open, text.data(), end) - text.data());
+      ASSERT_EQ(at + rest, *std::lower_bound(ends.begin(), ends.end(), at)) << "the open match's end";
+    }
+    std::size_t seen = std::min<std::size_t>(text.size(), 13 + WordScanner::kLookAhead + random() % 60);
+    while (seen < text.size() && (static_cast<unsigned char>(text[seen]) & 0xc0) == 0x80) ++seen;
+    std::size_t known = seen - std::min<std::size_t>(seen, WordScanner::kLookAhead + random() % 8);
+    while (known > 0 && (static_cast<unsigned char>(text[known]) & 0xc0) == 0x80) --known;
+    const auto certain = scanner.certain(text.substr(0, seen), known, open);
+    if (certain.open_ended) {
+      ASSERT_TRUE(is_end(at));
+      open = OpenMatch::kNone;
+    }
+    if (certain.matched > 0) {
+      ASSERT_TRUE(is_end(at + certain.matched)) << "whole matches";
+      std::vector<std::size_t> alone;
+      const char* const begin = text.data() + (scanner.end_of_open(open, text.data(), text.data() + certain.matched) - text.data());
+      if (begin > text.data()) alone.push_back(at + static_cast<std::size_t>(begin - text.data()));
+      scanner.split(std::string_view(begin, text.data() + certain.matched), [&](const char*, const char* next) { alone.push_back(static_cast<std::size_t>(next - whole.data())); });
+      for (const std::size_t match : alone) ASSERT_TRUE(is_end(match)) << "the same if nothing follows";
+      ASSERT_EQ(std::upper_bound(ends.begin(), ends.end(), at + certain.matched) - std::upper_bound(ends.begin(), ends.end(), at), static_cast<std::ptrdiff_t>(alone.size()));
+      at += certain.matched;
+      open = OpenMatch::kNone;
+    } else if (certain.open_bytes > 0) {
+      ASSERT_LE(at + certain.open_bytes, *std::upper_bound(ends.begin(), ends.end(), at)) << "the open match has them all";
+      const std::size_t before = at;
+      at += random() % 2 == 0 ? certain.open_bytes : 1 + random() % certain.open_bytes;
+      while ((static_cast<unsigned char>(whole[at]) & 0xc0) == 0x80) --at;
+      if (at == before) break;
+      open = WordScanner::open_behind(certain.open, whole[at - 1]);
+    } else {
+      break;
+    }
+  }
+}
+
+TEST(WordScanner, WhatIsCertainOfTheBeginningIsSoInTheWhole) {
+  const CharacterClasses classes;
+  const std::vector<std::string> atoms = {" ", "\n", "\t", "\xe3\x80\x80", "'", "s", "a", "ll", "1", "12", ".", "=", "\xe4\xb8\xad", "\xcc\x81", "\xc5\xbf", " \n", ". ", "a ", "=\n"};
+  std::mt19937_64 random(4);
+  for (int i = 0; i < 100000; ++i) {
+    std::string text;
+    for (std::uint64_t runs = 1 + random() % 5; runs > 0; --runs) {
+      const std::string& atom = atoms[random() % atoms.size()];
+      for (std::uint64_t count = random() % (random() % 3 == 0 ? 100 : 4); count > 0; --count) text += random() % 30 == 0 ? atoms[random() % atoms.size()] : atom;
+    }
+    for (const WordPattern pattern : {WordPattern::kGpt2, WordPattern::kLlama3, WordPattern::kQwen2}) {
+      const WordScanner scanner(pattern, classes);
+      std::vector<std::size_t> ends;
+      scanner.split(text, [&](const char*, const char* end) { ends.push_back(static_cast<std::size_t>(end - text.data())); });
+      expect_certain(scanner, text, ends, random);
+      ASSERT_FALSE(testing::Test::HasFailure()) << "pattern " << static_cast<int>(pattern) << " of " << testing::PrintToString(text);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace convoy::data
