@@ -20,7 +20,7 @@ namespace {
 using testing::HasSubstr;
 using Ids = std::vector<std::int32_t>;
 
-constexpr int kModels = 20;
+constexpr int kModels = 24;
 
 std::vector<std::string> texts_of(const std::string& name) {
   std::vector<std::string> texts;
@@ -170,7 +170,7 @@ std::string endless_text(std::mt19937_64& random, const std::vector<std::string>
   for (std::size_t runs = 1 + random() % 6; runs > 0; --runs) {
     const std::string& atom = atoms[random() % atoms.size()];
     const std::string& other = atoms[random() % atoms.size()];
-    const std::size_t times = random() % 4 == 0 ? random() % 200 : random() % 8;
+    const std::size_t times = random() % 4 == 0 ? random() % 200 : random() % (random() % 2 == 0 ? 40 : 8);
     for (std::size_t i = 0; i < times; ++i) text += random() % 40 == 0 ? other : atom;
   }
   return text;
@@ -183,6 +183,15 @@ std::vector<std::string> atoms_of_endless_texts(const ByteLevelBpe& bpe) {
   }
   for (const AddedToken& token : bpe.added) atoms.push_back(token.content);
   return atoms;
+}
+
+// No merges make them.
+void add_long_pieces(std::mt19937_64& random, ByteLevelBpe& bpe) {
+  for (const std::string atom : {"a", "=", "-", "."}) {
+    std::string piece;
+    for (std::size_t bytes = 13 + random() % 20; bytes > 0; --bytes) piece += atom;
+    bpe.pieces.emplace_back(piece, ++bpe.highest_id);
+  }
 }
 
 // In place of the file's pieces and merges: random ones of the bytes of what the texts are made of, in a random order, among them pieces that no merge makes.
@@ -207,6 +216,7 @@ void draw_model(std::mt19937_64& random, ByteLevelBpe& bpe) {
     const auto rank = static_cast<std::uint32_t>(random() % 1000 * 1000) + i;
     bpe.merges.push_back({static_cast<std::uint32_t>(left.second), static_cast<std::uint32_t>(right.second), static_cast<std::uint32_t>(id), rank});
   }
+  if (random() % 2 == 0) add_long_pieces(random, bpe);
 }
 
 // Expected: the plain encoder's ids of the whole.
@@ -219,7 +229,7 @@ TEST(ByteLevelModel, GivesTheSameIdsOfTextsThatComeApartNowhereHoweverTheyAreCut
       if (models > 1) draw_model(random, bpe);
       const std::vector<std::string> atoms = atoms_of_endless_texts(bpe);
       const ByteLevelReference reference(bpe);
-      const std::size_t part = 1 + random() % 20, window = part + random() % 50;
+      const std::size_t part = 1 + random() % 20, window = part + random() % 80;
       const ByteLevelEncoder encoder(bpe, {.part = part, .window = window});
       ByteLevelRoom room;
       for (int texts = 0; texts < 150; ++texts) {
