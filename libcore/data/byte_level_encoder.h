@@ -8,17 +8,18 @@
 // follows is matched from there on. So the ids of both sides are those of the whole, if also normalisation does not cross
 // (the right character begins alone, the left one stays a letter) and no added token does.
 //
-// A long stretch without such a place is encoded as far as is certain (encode_certain). Look at the beginning of it that is valid,
-// up to a character that begins alone, and in form C. No added token, be it met or not, begins before a place `known` in it, and what it
-// holds behind that is as long as any token, any piece, and what a match looks ahead. Then
-// - the matches up to `known` are those of the whole text: a match depends on what follows, and that is seen (WordScanner::certain);
-//   tokens change nothing before they begin, or, if one takes the blanks before it, before these, which `known` leaves out;
-// - normalisation changes nothing there, and the rest can be normalised for itself wherever it begins: part of a text in form C is in
-//   form C, and what stands behind the stretch begins alone. Tokens are met in the rest as in the whole, for none begins near its
-//   beginning: none is left of it, whose left neighbour or whose own end were on the other side.
-// So whole matches are encoded and left behind. If a match goes beyond `known`, its certain beginning is merged (merge_table.h), and
-// the rest of it, which begins as no match does, ends where its run ends (WordScanner::end_of_open) and is merged for itself. A unit that
-// is longer than all pieces is none, so a model that ignores merges does not look for its rest.
+// A long stretch without such a place is encoded as far as is certain (encode_certain). Look at the beginning of it that is
+// valid, up to a character that begins alone, and in form C. No added token, be it met or not, begins before a place `known` in
+// it, and what it holds behind that is as long as any token, any piece, and what a match looks ahead. Then
+// - the matches up to `known` are those of the whole text: a match depends on what follows, and that is seen
+//   (WordScanner::certain); tokens change nothing before they begin, or, if one takes the blanks before it, before these, which
+//   `known` leaves out;
+// - normalisation changes nothing there, and the rest can be normalised for itself wherever it begins: part of a text in form C
+//   is in form C, and what stands behind the stretch begins alone. Tokens are met in the rest as in the whole, for none begins
+//   near its beginning: none is left of it, whose left neighbour or whose own end were on the other side.
+// So whole matches are encoded and left behind. If a match goes beyond `known`, its certain beginning is merged (merge_table.h),
+// and the rest of it, which begins as no match does, ends where its run ends (WordScanner::end_of_open) and is merged for itself.
+// A unit that is longer than all pieces is none, so a model that ignores merges does not look for its rest.
 #pragma once
 
 #include <array>
@@ -60,7 +61,8 @@ struct ByteLevelRoom {
 struct ByteLevelSizes {
   std::size_t part = std::size_t{16} << 10;      // of text that is encoded at a time: stays in the cache
   std::size_t window = std::size_t{64} << 10;    // without a place to cut: then what is certain is encoded
-  std::size_t most_held = std::size_t{8} << 20;  // of a text in parts of which nothing is certain: encoded, each byte takes about 40 of memory
+  // Of a text in parts of which nothing is certain: encoded, each byte takes about 40 of memory.
+  std::size_t most_held = std::size_t{8} << 20;
 };
 
 // Refers to its `bpe`.
@@ -90,7 +92,8 @@ class ByteLevelEncoder {
   bool stays_letter(std::string_view letter) const;
   std::size_t plain_bytes(std::string_view& text, ByteLevelRoom& room) const;
   const ByteTrie& symbols() const;
-  std::size_t encode_beginning_of_unit(std::string_view text, std::size_t known, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
+  std::size_t encode_beginning_of_unit(std::string_view text, std::size_t known, ByteLevelRoom& room,
+                                       std::vector<std::int32_t>& ids) const;
   std::size_t encode_certain(std::string_view text, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
   void encode_rest(std::string_view text, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
   void add_some(std::string_view part, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;

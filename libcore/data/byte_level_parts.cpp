@@ -29,7 +29,8 @@ void ByteLevelRoom::give_back() {
   give_back_much(ids);
 }
 
-// Normalised, some letters end in a mark, which goes with what follows: U+095C. Those that compose with what stands before them are letters still.
+// Normalised, some letters end in a mark, which goes with what follows: U+095C. Those that compose with what stands before them are
+// letters still.
 bool ByteLevelEncoder::stays_letter(std::string_view letter) const {
   std::string room;
   return (classes_.of(decode_last_character(nfc_->normalize(letter, room)).code) & kLetter) != 0;
@@ -74,7 +75,8 @@ std::size_t ByteLevelEncoder::plain_bytes(std::string_view& text, ByteLevelRoom&
     is_whole = nfc_->begins_alone(last.code);
   }
   if (nfc_ && nfc_->normalize(text, room.normalized).data() != text.data()) return 0;
-  std::size_t known = text.size() - std::min(text.size(), std::max({raw_tokens_.margin(), normalized_tokens_.margin(), longest_piece_}) + WordScanner::kLookAhead);
+  const std::size_t behind = std::max({raw_tokens_.margin(), normalized_tokens_.margin(), longest_piece_}) + WordScanner::kLookAhead;
+  std::size_t known = text.size() - std::min(text.size(), behind);
   const std::size_t token = std::min(raw_tokens_.first_beginning(text), normalized_tokens_.first_beginning(text));
   if (token < text.size()) known = std::min(known, token - std::min(token, WordScanner::kLookAhead));
   while (known > 0 && is_within_character(text[known])) --known;
@@ -98,7 +100,8 @@ const ByteTrie& ByteLevelEncoder::symbols() const {
 }
 
 // Of one unit, of which `known` bytes of `text` are for certain: appends the ids that are certain, and returns their bytes.
-std::size_t ByteLevelEncoder::encode_beginning_of_unit(std::string_view text, std::size_t known, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const {
+std::size_t ByteLevelEncoder::encode_beginning_of_unit(std::string_view text, std::size_t known, ByteLevelRoom& room,
+                                                       std::vector<std::int32_t>& ids) const {
   load(text.substr(0, known), room.merges);
   std::size_t certain = table_.merge_beginning(text, known, symbols(), room.merges);
   auto& merged = room.merges.symbols;
@@ -184,7 +187,10 @@ void ByteLevelEncoder::add_some(std::string_view part, ByteLevelRoom& room, std:
   }
   // The last parts that are shorter: only behind another one, else all places have been looked at.
   std::size_t last = kNowhere;
-  for (std::size_t cut = done > 0 ? first_cut(held.substr(done), 0, false) : kNowhere; cut != kNowhere; cut = first_cut(held.substr(done), cut + 1, false)) last = cut;
+  for (std::size_t cut = done > 0 ? 0 : kNowhere; cut != kNowhere;) {
+    cut = first_cut(held.substr(done), cut + 1, false);
+    if (cut != kNowhere) last = cut;
+  }
   if (last != kNowhere) {
     encode_part(held.substr(done, last), room, ids);
     done += last;

@@ -128,17 +128,18 @@ WordScanner::Certain WordScanner::certain(std::string_view text, std::size_t kno
 
 // Of a match that goes beyond `known`.
 WordScanner::Certain WordScanner::open_match(std::string_view known, OpenMatch open, bool has_text) const {
-  if (open == OpenMatch::kLetters || open == OpenMatch::kNumbers || open == OpenMatch::kNewlines) return {.open = open, .open_bytes = known.size()};
+  using enum OpenMatch;
+  if (open == kLetters || open == kNumbers || open == kNewlines) return {.open = open, .open_bytes = known.size()};
   const DecodedCharacter last = decode_last_character(known);
   const std::uint8_t classes = classes_->of(last.code);
-  if (open == OpenMatch::kOthers || (open == OpenMatch::kNone && has_text)) {
-    open = (classes & kLetter) != 0 ? OpenMatch::kLetters : (classes & kNumber) != 0 ? OpenMatch::kNumbers : is_other(classes) ? OpenMatch::kOthers : OpenMatch::kNewlines;
-    return {.open = open, .open_bytes = known.size()};
+  if (open == kOthers || (open == kNone && has_text)) {
+    const OpenMatch run = (classes & kLetter) != 0 ? kLetters : (classes & kNumber) != 0 ? kNumbers : is_other(classes) ? kOthers : kNewlines;
+    return {.open = run, .open_bytes = known.size()};
   }
   const std::size_t newline = pattern_ == WordPattern::kGpt2 ? std::string_view::npos : known.find_last_of("\r\n");
-  if (newline != std::string_view::npos) return {.open = OpenMatch::kNewlinesAndBlanks, .open_bytes = newline + 1};
-  if (open == OpenMatch::kNewlinesAndBlanks) return {};
-  return {.open = OpenMatch::kBlanks, .open_bytes = known.size() - last.bytes};
+  if (newline != std::string_view::npos) return {.open = kNewlinesAndBlanks, .open_bytes = newline + 1};
+  if (open == kNewlinesAndBlanks) return {};
+  return {.open = kBlanks, .open_bytes = known.size() - last.bytes};
 }
 
 }  // namespace convoy::data

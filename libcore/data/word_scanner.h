@@ -54,8 +54,8 @@ class WordScanner {
     std::size_t open_bytes = 0;          // that the match at the beginning has for certain; 0: nothing is
     bool open_ended = false;             // the match that was open has nothing more
   };
-  // More text follows after `text`, valid UTF-8, of which the first `known` bytes count, whole characters; at least kLookAhead are behind them.
-  // `open`: what the text goes on with.
+  // More text follows after `text`, valid UTF-8, of which the first `known` bytes count, whole characters; at least kLookAhead are
+  // behind them. `open`: what the text goes on with.
   static constexpr std::size_t kLookAhead = 8;
   Certain certain(std::string_view text, std::size_t known, OpenMatch open) const;
 
