@@ -93,9 +93,12 @@ std::optional<std::string> recorded_tokenizer(const Path& checkpoint) {
   std::error_code ignored;
   if (!std::filesystem::exists(record, ignored)) return std::nullopt;
   const auto json = nlohmann::json::parse(read_file(record, "run record"), nullptr, false);
-  const nlohmann::json::json_pointer place("/data/tokenizer_sha256");
-  if (!json.is_object() || !json.contains(place) || !json[place].is_string()) return std::nullopt;
-  return json[place].get<std::string>();
+  if (!json.is_object() || !json.contains("data") || !json["data"].is_array()) return std::nullopt;
+  for (const nlohmann::json& dataset : json["data"]) {  // all of one tokenizer
+    if (!dataset.is_object() || !dataset.contains("tokenizer_sha256")) continue;
+    if (const nlohmann::json& sha256 = dataset["tokenizer_sha256"]; sha256.is_string()) return sha256.get<std::string>();
+  }
+  return std::nullopt;
 }
 
 }  // namespace convoy::train

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <regex>
 
@@ -251,6 +252,27 @@ TEST_F(Refusals, SamplingWithATokenizerThatIsNone) {
   EXPECT_EQ(sample(path("none.model"), checkpoint).exit_code, 2);
   EXPECT_EQ(sample(golden("data/models/bpe.model"), path("none")).exit_code, 2);
   EXPECT_EQ(sample(golden("data/models/bpe.model"), folder_.path().string()).exit_code, 3);
+}
+
+// Its vocabulary is as large, so no id is wrong.
+TEST_F(Refusals, SamplingWithAnotherTokenizerThanTheDatas) {
+  folder_.write("model.json", std::regex_replace(support::content_of(golden("parity/gpt2-tiny/config.json")), std::regex("\"vocab_size\": *[0-9]+"),
+                                                 "\"vocab_size\": 512"));
+  const std::string tokenizer = golden("hf-tokenizer/llama3.tokenizer.json");
+  const support::ProgramResult encoded = call("convoy-preprocess", {"encode", golden("data/inputs/plain.jsonl"), "--tokenizer", tokenizer, "--out",
+                                                                    path("own"), "--append-eos"});
+  ASSERT_EQ(encoded.exit_code, 0) << encoded.err;
+  std::vector<std::string> all = arguments({"--model", path("model.json")});
+  std::erase(all, "--foreign-data");
+  std::replace(all.begin(), all.end(), path("data"), path("own"));
+  ASSERT_EQ(call("convoy-train", all).exit_code, 0);
+  const auto sample = [&](const std::string& with) {
+    return call("convoy-train", {"sample", "--checkpoint", path("run"), "--tokenizer", with, "--prompt", "a", "--threads", "1", "--max-tokens", "3"});
+  };
+  EXPECT_EQ(sample(tokenizer).exit_code, 0);
+  const support::ProgramResult refused = sample(golden("hf-tokenizer/gpt2.tokenizer.json"));
+  EXPECT_EQ(refused.exit_code, 3) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("was trained on data of a tokenizer with sha256"));
 }
 
 TEST_F(Refusals, AnUnknownPresetListsTheKnownOnes) {

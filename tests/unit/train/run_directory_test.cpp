@@ -76,10 +76,10 @@ TEST(RecordedTokenizer, IsReadFromTheRunThatAStepLiesIn) {
   const support::TmpDir folder;
   const Path step = folder / "run/checkpoints/step_000000001/";
   EXPECT_EQ(recorded_tokenizer(step), std::nullopt);
-  folder.write("run/run.json", R"({"data":{"tokenizer_sha256":"abc"}})");
+  folder.write("run/run.json", R"({"data":[{"tokenizer_sha256":null},{"tokenizer_sha256":"abc"}]})");
   EXPECT_EQ(recorded_tokenizer(folder / "run/checkpoints/step_000000001"), "abc");
   EXPECT_EQ(recorded_tokenizer(folder / "run"), std::nullopt);
-  for (const char* none : {R"({"data":{"tokenizer_sha256":null}})", "{", "[]"}) {
+  for (const char* none : {R"({"data":[{"tokenizer_sha256":null}]})", R"({"data":[1]})", "{", "[]"}) {
     folder.write("run/run.json", none);
     EXPECT_EQ(recorded_tokenizer(folder / "run/checkpoints/step_000000001"), std::nullopt) << none;
   }
