@@ -256,6 +256,28 @@ TEST(ByteLevelModel, GivesTheSameIdsOfTextsThatComeApartNowhereHoweverTheyAreCut
   }
 }
 
+// The newlines are the token's, not the open match's; what stands behind it is matched anew: with Llama's pattern =a is one match.
+TEST(ByteLevelModel, ATokenThatTakesTheBlanksBeforeItEndsAnOpenMatch) {
+  ByteLevelBpe bpe = parse_tokenizer_json(read_file(golden::byte_level_file("llama3"), "tokenizer"));
+  bpe.added.push_back({.content = "<take>", .id = ++bpe.highest_id, .lstrip = true});
+  std::int32_t equals = -1, a = -1;
+  for (const auto& [piece, id] : bpe.pieces) {
+    if (piece == "=") equals = id;
+    if (piece == "a") a = id;
+  }
+  bpe.pieces.emplace_back("=a", ++bpe.highest_id);
+  bpe.merges.push_back({static_cast<std::uint32_t>(equals), static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(bpe.highest_id), 1000000});
+  const ByteLevelReference reference(bpe);
+  const std::string text = std::string(100, '=') + std::string(100, '\n') + "<take>=a" + std::string(100, '=');
+  for (const std::size_t window : {150, 160, 170, 180}) {
+    ByteLevelRoom room;
+    Ids ids, plain;
+    ByteLevelEncoder(bpe, {.part = 10, .window = window}).encode(text, room, ids);
+    reference.encode(text, plain);
+    EXPECT_EQ(ids, plain) << window;
+  }
+}
+
 TEST(ByteLevelModel, OfARunWithoutAnEndLittleIsHeld) {
   const std::vector<std::string> atoms = {"a", "the", "=", " ", "\n", "1", "12,", "\xe6\xb5\xb7", "=\n", std::string(1, '\0')};
   for (const std::string name : {"gpt2", "llama3", "qwen2"}) {
