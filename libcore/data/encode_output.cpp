@@ -124,9 +124,9 @@ void EncodeOutput::prepare() {
     log_warning(fmt::format("{} text documents hold bytes that are no UTF-8; each such byte became U+FFFD", report_.invalid_utf8));
   }
   if (huge_documents_ > 0 && origin_.tokenizer.facts().kind == "sentencepiece-unigram") {
-    log_warning(fmt::format("{} documents are so long that the sums of a unigram model, 32-bit floats in the SentencePiece library as here, lose "
-                            "digits: they take more tokens than their parts would (12 % more at 50 MB); cut such documents, for instance "
-                            "with --document-separator line or blank-line",
+    log_warning(fmt::format("documents too long for the sums of a unigram model: {}. They are 32-bit floats, in the SentencePiece library as here, "
+                            "and lose digits, so that such a document takes more tokens than its parts would (12 % more at 50 MB); cut it, "
+                            "for instance with --document-separator line or blank-line",
                             huge_documents_));
   }
   for (std::size_t split = 0; split < outputs_.size(); ++split) {

@@ -187,7 +187,7 @@ bool PieceEncoder::encode_beginning_of_unit(EncoderRoom& room, std::vector<std::
   const std::size_t before = ids.size();
   const auto bytes = merger_ ? merger_->encode_beginning(room.text, known, room.merges, ids)
                              : lattice_->encode_beginning(room.text, known, room.score, room.paths, ids);
-  if (!bytes || (*bytes == 0 && room.text.size() > sizes_.most_open)) return false;
+  if (!bytes || room.text.size() - *bytes > sizes_.most_open) return false;
   join_unknown(before, room, ids);
   room.text.erase(0, *bytes);
   room.long_unit = *bytes > 0 ? least_long_unit() : 2 * room.text.size();

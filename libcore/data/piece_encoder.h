@@ -44,7 +44,7 @@ struct EncoderRoom {
 struct EncoderSizes {
   std::size_t part = std::size_t{16} << 10;       // of text, normalised and encoded at a time: stays in the cache
   std::size_t long_unit = std::size_t{32} << 10;  // from which on a unit that goes on is encoded in parts
-  std::size_t most_open = std::size_t{4} << 20;   // of a unit of which nothing is certain: beyond, the text is left to the library
+  std::size_t most_open = std::size_t{4} << 20;   // of a unit that stays uncertain: beyond, the text is left to the library
 };
 
 class PieceEncoder {
