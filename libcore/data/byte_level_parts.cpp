@@ -161,9 +161,10 @@ void ByteLevelEncoder::begin(ByteLevelRoom& room) const {
 }
 
 bool ByteLevelEncoder::add(std::string_view part, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const {
+  const std::size_t at_once = 4 * sizes_.window;  // the last places to cut of each are looked for twice
   while (!part.empty()) {
-    add_some(part.substr(0, sizes_.window), room, ids);
-    part.remove_prefix(std::min(part.size(), sizes_.window));
+    add_some(part.substr(0, at_once), room, ids);
+    part.remove_prefix(std::min(part.size(), at_once));
     if (room.held.size() <= sizes_.most_held) continue;
     std::string().swap(room.held);
     return false;
