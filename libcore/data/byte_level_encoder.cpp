@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t kPadding = PreTokenizer::kPadding;   // a unit's key is read at once
 constexpr std::size_t kAtOnce = 32;                        // units whose places are fetched before the first is looked up
-constexpr std::size_t kMostIdsOfAUnit = KnownUnit::kMostIds;
 
 // Bytes that are no UTF-8 become U+FFFD only after the text is cut.
 bool holds_replacement(const AddedToken& token) { return token.content.find("\xef\xbf\xbd") != std::string::npos; }
@@ -125,17 +124,12 @@ void ByteLevelEncoder::merge_bytes(std::string_view unit, ByteLevelRoom& room, s
 // One of many bytes, or of many ids, or a new one.
 std::int32_t* ByteLevelEncoder::encode_long_unit(Unit unit, ByteLevelRoom& room, std::int32_t* out) const {
   const std::string_view text = unit.text();
-  const bool may_be_known = text.size() <= KnownLongUnit::kMostBytes;
-  if (may_be_known) {
+  if (text.size() <= KnownLongUnit::kMostBytes) {
     if (text.size() > UnitKey::kMostBytes) unit.key.hash = xxh3_64(text);
     if (const KnownLongUnit* const known = room.cache.find_long(text, unit.key.hash)) return std::copy_n(known->ids.begin(), known->count, out);
   }
   merge(text, room);
-  if (text.size() <= UnitKey::kMostBytes && room.unit.size() <= kMostIdsOfAUnit) {
-    room.cache.add(unit.key, room.unit, FLT_MAX);
-  } else if (may_be_known) {
-    room.cache.add_long(text, unit.key.hash, room.unit, FLT_MAX);
-  }
+  room.cache.keep(text, unit.key, room.unit, FLT_MAX);
   return std::copy(room.unit.begin(), room.unit.end(), out);
 }
 

@@ -101,7 +101,6 @@ class ByteLevelEncoder {
   void encode_valid(std::string_view text, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
   void encode_normalized(std::string_view text, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
   void encode_text(std::string_view text, ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
-  void encode_units(ByteLevelRoom& room, std::vector<std::int32_t>& ids) const;
   Unit unit_of(const char* begin, const char* end, const ByteLevelRoom& room) const;
   std::int32_t* encode_unit(const Unit& unit, ByteLevelRoom& room, std::int32_t* out) const;
   std::int32_t* encode_long_unit(Unit unit, ByteLevelRoom& room, std::int32_t* out) const;

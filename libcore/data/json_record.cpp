@@ -11,6 +11,7 @@
 #include "libcore/base/error.h"
 #include "libcore/base/utf8.h"
 #include "libcore/data/json_rewrite.h"
+#include "libcore/data/json_scanner.h"
 
 namespace convoy::data {
 namespace {
@@ -20,8 +21,6 @@ using KeyPath = std::vector<std::string>;
 constexpr std::size_t kMostKeys = 32;
 constexpr std::size_t kUsualLine = std::size_t{64} << 10;
 constexpr std::size_t kKeptLine = std::size_t{1} << 20;  // buffers for longer lines, about 14 bytes a byte, are given back
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 // simdjson's parser and the document that it fills, both kept from line to line.
 struct Reader {
@@ -208,7 +207,7 @@ std::vector<std::string> key_path(const std::string& key) {
   return parts;
 }
 
-bool is_blank_line(std::string_view line) { return std::all_of(line.begin(), line.end(), is_space); }
+bool is_blank_line(std::string_view line) { return std::all_of(line.begin(), line.end(), is_json_space); }
 
 RecordParser::RecordParser(const std::vector<std::string>& keys) : keys_(keys), substitutes_(escapes_in_no_key(keys)) {
   if (keys.empty() || keys.size() > kMostKeys) {

@@ -11,7 +11,6 @@
 namespace convoy::data {
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_high(std::uint32_t code) { return code >= 0xd800u && code <= 0xdbffu; }
 bool is_low(std::uint32_t code) { return code >= 0xdc00u && code <= 0xdfffu; }
@@ -83,7 +82,7 @@ void JsonScanner::take(char c) {
     default:
       break;
   }
-  if (is_space(c)) return;
+  if (is_json_space(c)) return;
   if ((state_ == State::kValueOrEnd && c == ']') || (state_ == State::kKeyOrEnd && c == '}')) return close(c);
   if (containers_.size() == kDeepestJson) return fail_depth();  // RecordParser's library allows empty ones there
   switch (state_) {

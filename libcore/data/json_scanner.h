@@ -14,6 +14,8 @@
 
 namespace convoy::data {
 
+inline bool is_json_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
 enum class JsonKind : std::uint8_t { kObject, kArray, kString, kOther };
 
 // What a scanner meets, in the order of the bytes. `depth`: of the containers around, 0 for the value itself.

@@ -77,13 +77,7 @@ std::int32_t* PieceEncoder::encode_new_unit(const Unit& unit, EncoderRoom& room,
     reach = may_be_known ? lattice_->reach(text, room.paths) : -1.0F;
     if (before > reach) reach = -1.0F;  // this path is no other text's
   }
-  if (reach >= 0.0F && text.size() <= KnownLongUnit::kMostBytes) {
-    if (text.size() <= UnitKey::kMostBytes && room.unit.size() <= KnownUnit::kMostIds) {
-      room.cache.add(unit.key, room.unit, reach);
-    } else {
-      room.cache.add_long(text, unit.key.hash, room.unit, reach);
-    }
-  }
+  if (reach >= 0.0F) room.cache.keep(text, unit.key, room.unit, reach);
   return std::copy(room.unit.begin(), room.unit.end(), out);
 }
 

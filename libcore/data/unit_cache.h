@@ -90,6 +90,15 @@ class UnitCache {
     const bool found = unit.hash == hash && std::string_view(unit.text.data(), unit.bytes) == text;
     return found ? &unit : nullptr;
   }
+  // Keeps the ids of a unit where its size has it; of one that is too long or has too many, nothing. key.hash is, beyond
+  // UnitKey::kMostBytes, that of find_long().
+  void keep(std::string_view text, const UnitKey& key, std::span<const std::int32_t> ids, float reach) {
+    if (text.size() <= UnitKey::kMostBytes && ids.size() <= KnownUnit::kMostIds) {
+      add(key, ids, reach);
+    } else if (text.size() <= KnownLongUnit::kMostBytes) {
+      add_long(text, key.hash, ids, reach);
+    }
+  }
   // A text of at most KnownLongUnit::kMostBytes.
   void add_long(std::string_view text, std::uint64_t hash, std::span<const std::int32_t> ids, float reach) {
     if (ids.size() > KnownLongUnit::kMostIds) return;
